@@ -1,4 +1,4 @@
-// Makes web/dist: one entry, parts that are fetched when needed, and nothing that differs from build to build.
+// Builds web/dist: one entry and chunks that are loaded when needed. Builds are reproducible.
 
 import { build } from 'esbuild'
 import { copyFile, mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
@@ -29,12 +29,16 @@ const { metafile } = await build({
   logLevel: 'warning',
 })
 
-for (const name of ['index.html', 'frame.html', 'icon.svg']) await copyFile(join(here, 'src', name), join(dist, name))
+for (const name of ['index.html', 'frame.html', 'icon.svg'])
+  await copyFile(join(here, 'src', name), join(dist, name))
 const fonts = join(here, 'node_modules/@fontsource-variable')
 await copyFile(join(fonts, 'inter/files/inter-latin-wght-normal.woff2'), join(dist, 'inter.woff2'))
-await copyFile(join(fonts, 'jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2'), join(dist, 'mono.woff2'))
+await copyFile(
+  join(fonts, 'jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2'),
+  join(dist, 'mono.woff2'),
+)
 
-// Whose work is in it.
+// The licences of all bundled packages.
 const packages = new Set(['@fontsource-variable/inter', '@fontsource-variable/jetbrains-mono'])
 for (const input of Object.keys(metafile.inputs)) {
   const found = /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input)
@@ -53,6 +57,8 @@ await writeFile(join(dist, 'THIRD_PARTY.txt'), notes)
 const scripts = Object.entries(metafile.outputs).filter(([name]) => name.endsWith('.js'))
 for (const [name, { bytes }] of scripts) {
   const path = join(here, name)
-  const packed = brotliCompressSync(await readFile(path), { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }).length
+  const packed = brotliCompressSync(await readFile(path), {
+    params: { [constants.BROTLI_PARAM_QUALITY]: 11 },
+  }).length
   console.log(`${name.split('/').at(-1)} ${bytes} bytes, ${packed} packed`)
 }

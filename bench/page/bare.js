@@ -1,4 +1,4 @@
-// The least that an editor of Python on a page can be: CodeMirror, and nothing around it.
+// The smallest editor for Python on a page: CodeMirror alone.
 
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands'
 import { python } from '@codemirror/lang-python'
@@ -9,7 +9,11 @@ import { classHighlighter } from '@lezer/highlight'
 window.editor = new EditorView({
   doc: window.text,
   extensions: [
-    history(), drawSelection(), python(), syntaxHighlighting(classHighlighter), EditorView.lineWrapping,
+    history(),
+    drawSelection(),
+    python(),
+    syntaxHighlighting(classHighlighter),
+    EditorView.lineWrapping,
     keymap.of([...historyKeymap, ...defaultKeymap]),
   ],
   parent: document.body,

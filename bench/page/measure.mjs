@@ -1,5 +1,5 @@
-// The page measured in a real browser: what is fetched, what a large notebook costs, how soon a key and a change of
-// someone else are on screen. Prints one JSON object.
+// Measures the page in a real browser: bytes loaded, the cost of a large notebook, and the latency of keys
+// and remote changes. Prints one JSON object.
 
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -18,16 +18,29 @@ const CHANGES = 40
 
 const median = (values) => values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)]
 
-/** 1,000 cells as people have them: 800 of code, some with text below them and 100 with a picture, and 200 of prose. */
+/** 1,000 typical cells: 800 code cells, some with text and 100 with an image, and 200 Markdown cells. */
 function large() {
   const cells = Array.from({ length: 1000 }, (_, at) => {
-    if (at % 5 === 4) return markdown(`m${at}`, `## Part ${at}\n\nSome words on *what* is done here, and **why**: see \`f_${at}\`.`)
-    const made = code(`c${at}`, `def f_${at}(x):\n    """Step ${at}."""\n    return x + ${at}\n\nprint(f_${at}(1))`)
+    if (at % 5 === 4)
+      return markdown(
+        `m${at}`,
+        `## Part ${at}\n\nSome words on *what* is done here, and **why**: see \`f_${at}\`.`,
+      )
+    const made = code(
+      `c${at}`,
+      `def f_${at}(x):\n    """Step ${at}."""\n    return x + ${at}\n\nprint(f_${at}(1))`,
+    )
     made.execution_count = at + 1
     if (at % 8 === 0) {
       const noise = Buffer.from(Array.from({ length: 6000 }, (_, byte) => (byte * 7919 + at * 104729) % 256))
       const picture = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), noise]).toString('base64')
-      made.outputs = [{ output_type: 'display_data', metadata: {}, data: { 'image/png': picture, 'text/plain': '<Figure>' } }]
+      made.outputs = [
+        {
+          output_type: 'display_data',
+          metadata: {},
+          data: { 'image/png': picture, 'text/plain': '<Figure>' },
+        },
+      ]
     } else {
       made.outputs = [{ output_type: 'stream', name: 'stdout', text: `${at + 1}\n` }]
     }
@@ -36,13 +49,13 @@ function large() {
   return notebook(...cells)
 }
 
-/** A figure of the browser's main thread, in seconds of its own time or in bytes. */
+/** A figure of the browser's main thread, in seconds or bytes. */
 async function metrics(session) {
   const { metrics } = await session.send('Performance.getMetrics')
   return Object.fromEntries(metrics.map(({ name, value }) => [name, value]))
 }
 
-/** What a page needs until the notebook is there: time of the main thread, and memory when all rests. */
+/** The cost of loading a notebook: main-thread time, and memory at rest. */
 async function load(bed, name) {
   const page = await bed.context.newPage()
   const session = await bed.context.newCDPSession(page)
@@ -50,8 +63,10 @@ async function load(bed, name) {
   const link = bed.link(name)
   const before = await metrics(session)
   await page.goto(link)
-  await page.waitForFunction(() => document.querySelectorAll('[data-cell]').length === 1000 && document.querySelector('.saved.open'))
-  // Whatever is put off is part of it.
+  await page.waitForFunction(
+    () => document.querySelectorAll('[data-cell]').length === 1000 && document.querySelector('.saved.open'),
+  )
+  // Deferred work counts too.
   await page.evaluate(() => new Promise((resolve) => requestIdleCallback(() => requestIdleCallback(resolve))))
   const after = await metrics(session)
   await session.send('HeapProfiler.collectGarbage')
@@ -60,7 +75,7 @@ async function load(bed, name) {
   return { cpu_ms: (after.TaskDuration - before.TaskDuration) * 1000, heap_bytes: usedSize }
 }
 
-/** The scripts that a first load fetches, packed as small as they get. */
+/** The scripts of a first load, compressed as well as possible. */
 async function scripts(bed, name) {
   const page = await bed.context.newPage()
   const fetched = []
@@ -69,24 +84,28 @@ async function scripts(bed, name) {
   })
   await page.goto(bed.link(name))
   await page.locator('.saved.open').waitFor()
-  // The assistant comes after the notebook.
+  // The assistant loads after the notebook.
   await page.getByRole('textbox', { name: 'Message' }).waitFor()
   const packed = (await Promise.all(fetched)).map((body) => brotliCompressSync(body).length)
   await page.close()
   return packed.reduce((sum, bytes) => sum + bytes, 0)
 }
 
-/** From the press of a key to the frame that shows the letter, in the page that has the keyboard. */
+/** The time from a key press to the frame that shows the letter, in the page with the focus. */
 async function keys(page) {
   await page.evaluate(() => {
     window.frames_ = []
-    addEventListener('keydown', () => {
-      const pressed = performance.now()
-      const channel = new MessageChannel()
-      channel.port1.onmessage = () => window.frames_.push(performance.now() - pressed)
-      // What is posted within a frame comes after it was drawn.
-      requestAnimationFrame(() => channel.port2.postMessage(null))
-    }, { capture: true })
+    addEventListener(
+      'keydown',
+      () => {
+        const pressed = performance.now()
+        const channel = new MessageChannel()
+        channel.port1.onmessage = () => window.frames_.push(performance.now() - pressed)
+        // A message posted within a frame arrives after the frame is drawn.
+        requestAnimationFrame(() => channel.port2.postMessage(null))
+      },
+      { capture: true },
+    )
   })
   for (let key = 0; key < KEYS; key++) {
     await page.keyboard.press('x')
@@ -96,18 +115,29 @@ async function keys(page) {
 }
 
 async function bare(bed, text) {
-  const { outputFiles } = await build({ entryPoints: [join(here, 'bare.js')], nodePaths: [join(web, 'node_modules')], bundle: true, minify: true, write: false, format: 'iife' })
+  const { outputFiles } = await build({
+    entryPoints: [join(here, 'bare.js')],
+    nodePaths: [join(web, 'node_modules')],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'iife',
+  })
   const page = await bed.context.newPage()
   await page.addInitScript((text) => (window.text = text), text)
-  await page.route('http://bare.test/', (route) => route.fulfill({ contentType: 'text/html', body: '<!doctype html><body></body>' }))
+  await page.route('http://bare.test/', (route) =>
+    route.fulfill({ contentType: 'text/html', body: '<!doctype html><body></body>' }),
+  )
   await page.goto('http://bare.test/')
   await page.addScriptTag({ content: outputFiles[0].text })
   return page
 }
 
-/** From the call of an agent to the frame that shows what it changed. */
+/** The time from an agent's call to the frame that shows its change. */
 async function change(page, agent, path, round) {
-  const look = (text) => document.querySelector('[data-cell="c0"]').textContent.includes(text) && performance.timeOrigin + performance.now()
+  const look = (text) =>
+    document.querySelector('[data-cell="c0"]').textContent.includes(text) &&
+    performance.timeOrigin + performance.now()
   const begun = Date.now()
   const [seen] = await Promise.all([
     page.waitForFunction(look, `round_${round};`, { polling: 'raf' }),
@@ -145,15 +175,17 @@ try {
   for (let round = 0; round < CHANGES; round++) changes.push(await change(page, agent, path, round))
   await bed.saved('large.ipynb', (cells) => source(cells[0].source).startsWith(`round_${CHANGES - 1};`))
 
-  console.log(JSON.stringify({
-    script_bytes: packed,
-    cpu_ms: median(loads.map((one) => one.cpu_ms)),
-    heap_bytes: median(loads.map((one) => one.heap_bytes)),
-    key_ms: median(ours),
-    bare_key_ms: median(floors),
-    key_ratio: median(ours.map((one, round) => one / floors[round])),
-    change_ms: median(changes),
-  }))
+  console.log(
+    JSON.stringify({
+      script_bytes: packed,
+      cpu_ms: median(loads.map((one) => one.cpu_ms)),
+      heap_bytes: median(loads.map((one) => one.heap_bytes)),
+      key_ms: median(ours),
+      bare_key_ms: median(floors),
+      key_ratio: median(ours.map((one, round) => one / floors[round])),
+      change_ms: median(changes),
+    }),
+  )
 } finally {
   await bed.clear()
   await bed.stop()

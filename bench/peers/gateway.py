@@ -1,11 +1,11 @@
-"""A kernel behind a gateway, as clients in Python start and end it."""
+"""A kernel behind a gateway, for Python clients."""
 
 import json
 import urllib.request
 
 
 class Gateway:
-    """A server at an address, which lets in who has its token."""
+    """A server at an address, with its token."""
 
     def __init__(self, url, token):
         self.url, self.token = url, token
@@ -17,7 +17,7 @@ class Gateway:
         self._ask("DELETE", "/api/kernels/" + kernel, None)
 
     def channels(self, kernel):
-        """Where a kernel is talked to: the path, behind the address."""
+        """The path of a kernel's WebSocket."""
         return "/api/kernels/%s/channels" % kernel
 
     def _ask(self, method, path, body):

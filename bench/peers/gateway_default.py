@@ -1,4 +1,4 @@
-"""Trivial cells through a gateway with the client that Jupyter itself uses: websocket-client, as it comes.
+"""Trivial cells through a gateway with Jupyter's own client: websocket-client with its defaults.
 
 The connection is opened as `GatewayKernelClient` of jupyter_server opens it, and its messages are JSON.
 """
@@ -23,11 +23,33 @@ socket = websocket.create_connection(
 
 def execute(code):
     name = uuid.uuid4().hex
-    header = {"msg_id": name, "session": "s", "username": "u", "date": "2020-01-01T00:00:00Z",
-              "msg_type": "execute_request", "version": "5.3"}
-    content = {"code": code, "silent": False, "store_history": True, "allow_stdin": False, "user_expressions": {}}
-    socket.send(json.dumps({"channel": "shell", "header": header, "parent_header": {}, "metadata": {},
-                            "content": content, "buffers": []}))
+    header = {
+        "msg_id": name,
+        "session": "s",
+        "username": "u",
+        "date": "2020-01-01T00:00:00Z",
+        "msg_type": "execute_request",
+        "version": "5.3",
+    }
+    content = {
+        "code": code,
+        "silent": False,
+        "store_history": True,
+        "allow_stdin": False,
+        "user_expressions": {},
+    }
+    socket.send(
+        json.dumps(
+            {
+                "channel": "shell",
+                "header": header,
+                "parent_header": {},
+                "metadata": {},
+                "content": content,
+                "buffers": [],
+            }
+        )
+    )
     replied = idle = False
     while not (replied and idle):
         message = json.loads(socket.recv())

@@ -1,5 +1,5 @@
-"""Trivial cells through a gateway with the least that a client can do: a bare socket for each kernel, which sends and
-acknowledges at once, and nothing read of a message but what tells its end."""
+"""Trivial cells through a gateway with a minimal client: a bare socket for each kernel, which sends and
+acknowledges at once, and only the end of a message parsed."""
 
 import base64
 import json
@@ -23,10 +23,14 @@ class RawKernel:
         self.socket = socket.create_connection((address.hostname, address.port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         key = base64.b64encode(os.urandom(16)).decode()
-        self.socket.sendall(("GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-                             "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: %s\r\n"
-                             "Authorization: token %s\r\n\r\n"
-                             % (gateway.channels(self.id), address.netloc, key, PARTS, gateway.token)).encode())
+        self.socket.sendall(
+            (
+                "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: %s\r\n"
+                "Authorization: token %s\r\n\r\n"
+                % (gateway.channels(self.id), address.netloc, key, PARTS, gateway.token)
+            ).encode()
+        )
         self.data = b""
         while b"\r\n\r\n" not in self.data:
             self.read()
@@ -35,7 +39,7 @@ class RawKernel:
         self.in_parts = PARTS.encode() in head
 
     def read(self):
-        # The system forgets this again and again.
+        # The system resets this option repeatedly.
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         more = self.socket.recv(1 << 20)
         assert more, "the gateway hung up"
@@ -44,10 +48,21 @@ class RawKernel:
     def execute(self, code):
         self.name = uuid.uuid4().hex
         self.replied = self.idle = False
-        header = {"msg_id": self.name, "session": "s", "username": "u", "date": "2020-01-01T00:00:00Z",
-                  "msg_type": "execute_request", "version": "5.3"}
-        content = {"code": code, "silent": False, "store_history": True, "allow_stdin": False,
-                   "user_expressions": {}}
+        header = {
+            "msg_id": self.name,
+            "session": "s",
+            "username": "u",
+            "date": "2020-01-01T00:00:00Z",
+            "msg_type": "execute_request",
+            "version": "5.3",
+        }
+        content = {
+            "code": code,
+            "silent": False,
+            "store_history": True,
+            "allow_stdin": False,
+            "user_expressions": {},
+        }
         if self.in_parts:
             parts = [b"shell"] + [json.dumps(part).encode() for part in (header, {}, {}, content)]
             offsets = [8 * (len(parts) + 2)]
@@ -55,16 +70,29 @@ class RawKernel:
                 offsets.append(offsets[-1] + len(part))
             self.send(2, struct.pack("<%dQ" % (len(offsets) + 1), len(offsets), *offsets) + b"".join(parts))
         else:
-            self.send(1, json.dumps({"channel": "shell", "header": header, "parent_header": {}, "metadata": {},
-                                     "content": content, "buffers": []}).encode())
+            self.send(
+                1,
+                json.dumps(
+                    {
+                        "channel": "shell",
+                        "header": header,
+                        "parent_header": {},
+                        "metadata": {},
+                        "content": content,
+                        "buffers": [],
+                    }
+                ).encode(),
+            )
 
     def send(self, kind, payload):
         # A mask of zeros leaves the payload as it is.
         assert 126 <= len(payload) < 1 << 16
-        self.socket.sendall(struct.pack(">BBH", 0x80 | kind, 0x80 | 126, len(payload)) + b"\0\0\0\0" + payload)
+        self.socket.sendall(
+            struct.pack(">BBH", 0x80 | kind, 0x80 | 126, len(payload)) + b"\0\0\0\0" + payload
+        )
 
     def is_done(self):
-        """Takes what has arrived, and says whether the cell has ended."""
+        """Reads available bytes. Returns whether the cell has ended."""
         self.read()
         while True:
             if len(self.data) < 2:

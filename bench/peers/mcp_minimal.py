@@ -1,4 +1,4 @@
-"""The least that a server of the Python SDK can be: one tool, on standard input and output."""
+"""A minimal server of the Python SDK: one tool, on standard input and output."""
 
 from mcp.server import MCPServer
 

@@ -18,7 +18,9 @@ for line in sys.stdin:
     print(json.dumps({"done": True}), flush=True)
 """
 
-child = subprocess.Popen([sys.executable, "-u", "-c", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+child = subprocess.Popen(
+    [sys.executable, "-u", "-c", CHILD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+)
 request = (json.dumps({"code": "pass"}) + "\n").encode()
 answers = child.stdout
 for line in sys.stdin:

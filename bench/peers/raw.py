@@ -1,4 +1,4 @@
-"""The least a Python client of a Jupyter kernel can do: sockets, signed messages, and nothing kept."""
+"""A minimal Python client of a Jupyter kernel: sockets and signed messages, nothing stored."""
 
 import hashlib
 import hmac
@@ -21,13 +21,17 @@ class RawKernel:
         self.folder = tempfile.TemporaryDirectory()
         context = zmq.Context.instance()
         path = os.path.join(self.folder.name, "c.json")
-        info = {"transport": "ipc", "ip": os.path.join(self.folder.name, "k"), "key": KEY.decode(),
-                "signature_scheme": "hmac-sha256"}
+        info = {
+            "transport": "ipc",
+            "ip": os.path.join(self.folder.name, "k"),
+            "key": KEY.decode(),
+            "signature_scheme": "hmac-sha256",
+        }
         ports = ("shell_port", "iopub_port", "stdin_port", "control_port", "hb_port")
         info.update({port: number for number, port in enumerate(ports, 1)})
         with open(path, "w") as file:
             json.dump(info, file)
-        # Standard output belongs to the peer's answers; ipykernel greets there.
+        # Standard output is for the peer's answers; ipykernel prints a greeting there.
         command = [sys.executable, "-m", "ipykernel_launcher", "-f", path]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         self.shell = context.socket(zmq.DEALER)
@@ -40,7 +44,7 @@ class RawKernel:
             if self.shell.poll(100):
                 self.shell.recv_multipart()
                 break
-        # Until something was heard there, output could be missed.
+        # Output could be missed until the first message arrives there.
         while not self.iopub.poll(100):
             self.send("kernel_info_request", {})
         while self.iopub.poll(50):
@@ -49,8 +53,14 @@ class RawKernel:
             self.shell.recv_multipart()
 
     def send(self, kind, content):
-        header = {"msg_id": uuid.uuid4().hex, "session": "s", "username": "u", "date": "2020-01-01T00:00:00Z",
-                  "msg_type": kind, "version": "5.3"}
+        header = {
+            "msg_id": uuid.uuid4().hex,
+            "session": "s",
+            "username": "u",
+            "date": "2020-01-01T00:00:00Z",
+            "msg_type": kind,
+            "version": "5.3",
+        }
         parts = [json.dumps(part).encode() for part in (header, {}, {}, content)]
         signature = hmac.new(KEY, b"".join(parts), hashlib.sha256).hexdigest().encode()
         self.shell.send_multipart([b"<IDS|MSG>", signature, *parts])
@@ -58,8 +68,16 @@ class RawKernel:
 
     def execute(self, code):
         """Runs code and returns the contents of its outputs."""
-        sent = self.send("execute_request", {"code": code, "silent": False, "store_history": True,
-                                             "allow_stdin": False, "user_expressions": {}})
+        sent = self.send(
+            "execute_request",
+            {
+                "code": code,
+                "silent": False,
+                "store_history": True,
+                "allow_stdin": False,
+                "user_expressions": {},
+            },
+        )
         outputs = []
         while True:
             frames = self.iopub.recv_multipart()
@@ -71,7 +89,7 @@ class RawKernel:
                 break
             if header["msg_type"] in ("execute_result", "display_data", "stream", "error"):
                 outputs.append((header["msg_type"], content))
-        # A question of the start may be answered only now.
+        # A request of the start may be answered only now.
         while self.parent(self.shell.recv_multipart()) != sent:
             pass
         return outputs

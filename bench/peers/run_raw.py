@@ -1,4 +1,4 @@
-"""Runs a notebook in place with the barest client."""
+"""Runs a notebook in place with a minimal client."""
 
 import json
 import sys
@@ -14,8 +14,14 @@ for cell in notebook["cells"]:
     for kind, content in kernel.execute("".join(cell["source"])):
         if kind == "execute_result":
             text = content["data"]["text/plain"].splitlines(True)
-            cell["outputs"].append({"output_type": kind, "data": {"text/plain": text}, "metadata": {},
-                                    "execution_count": content["execution_count"]})
+            cell["outputs"].append(
+                {
+                    "output_type": kind,
+                    "data": {"text/plain": text},
+                    "metadata": {},
+                    "execution_count": content["execution_count"],
+                }
+            )
 kernel.close()
 with open(path, "w") as file:
     json.dump(notebook, file, indent=1)

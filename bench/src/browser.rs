@@ -1,4 +1,4 @@
-//! Measures that are taken in a real browser, by scripts that use what the page's tests are made of.
+//! Measurements in a real browser, by scripts that share code with the page's tests.
 
 use std::process::{Command, Stdio};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::measure::cellist;
 
-/// What a script of `bench/page` measured.
+/// The measurements of a script in `bench/page`.
 pub(crate) struct Measured(Value);
 
 impl Measured {

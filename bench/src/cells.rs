@@ -37,7 +37,7 @@ pub(crate) fn run() -> Vec<Figure> {
     let mut nbclient = |_| script("run_nbclient.py", with_nbclient);
     let mut raw = |_| script("run_raw.py", with_raw);
     let [runner, zmq, nbclient, raw] = in_turn(ROUNDS, [&mut runner, &mut zmq, &mut nbclient, &mut raw]);
-    // It saves after every cell and takes half a minute, so that one round must do.
+    // It saves after every cell and takes half a minute, so one round must do.
     let papermill = script("run_papermill.py", with_papermill);
     for notebook in &names {
         let results = outputs(notebook);

@@ -1,13 +1,13 @@
-//! The assistant on the page: how soon a piece of an answer is on screen, and what many calls leave in memory.
-//! The browser is driven by `bench/page/chat.mjs`.
+//! The assistant on the page: latency of a piece of an answer, and memory after many calls.
+//! `bench/page/chat.mjs` drives the browser.
 
 use crate::browser::Measured;
 use crate::table::{Figure, Target};
 
-/// What an answer may leave beside the results, which are kept for whoever opens the page later: names and arguments of
-/// calls, and what an allocator does not give back at once. Ten kilobytes for each call.
+/// Allowed memory beside the kept results: names and arguments of calls, and memory that the
+/// allocator has not returned. Ten kilobytes per call.
 const BESIDE_MB: f64 = 2.0;
-/// Each request says all results again, and is built in memory. That room is needed once, and kept for the next request.
+/// Each request repeats all results and is built in memory. That memory is needed once and reused.
 const ROOM_MB: f64 = 40.0;
 
 pub(crate) fn run() -> Vec<Figure> {

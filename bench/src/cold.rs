@@ -1,4 +1,4 @@
-//! How long it takes from a cold command line to the first result.
+//! Time from a cold command line to the first result.
 
 use std::process::{Command, Stdio};
 

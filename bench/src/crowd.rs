@@ -1,5 +1,5 @@
-//! Sixteen sessions through one MCP server; for a minute with cancels, resets and kills at any moment; and a trivial cell
-//! beside a flood.
+//! Sixteen sessions through one MCP server. One minute of random cancels, resets and kills. A
+//! trivial cell beside a flood.
 
 mod over_mcp;
 
@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 
 use cellist_kernel::Order;
 use cellist_kernel::guard::Guard;
-use cellist_kernel::order::Way;
+use cellist_kernel::order::{KernelSurroundings, Way};
 use cellist_output::{Ansi, Limits};
-use cellist_session::execution::{Limit, Reader, Reading, Status};
+use cellist_session::execution::{Reader, Reading, Status};
 use cellist_session::sessions::{
-    Call, Code, KernelMode, Kind, Means, Policy, RetryOnCrash, SessionError, SessionKey, Sessions, Ticket,
+    Code, Kind, Means, Policy, RunRules, SessionCall, SessionError, SessionKey, Sessions, Ticket,
 };
-use cellist_settings::Home;
+use cellist_settings::{Home, Settings};
 use cellist_store::artifact::{Artifacts, Retention};
 use tokio::time::timeout;
 
@@ -27,11 +27,11 @@ use crate::table::{Figure, Target};
 const SESSIONS: usize = 16;
 const EARLY: Duration = Duration::from_secs(10);
 const ALL: Duration = Duration::from_secs(60);
-/// No call may wait this long: then it is stuck.
+/// A call that takes this long is stuck.
 const STUCK: Duration = Duration::from_secs(60);
-/// Enough of them for some seconds: a core is given to another thread for milliseconds at a time.
+/// Enough for some seconds, because a core may serve another thread for milliseconds at a time.
 const CELLS: usize = 10_000;
-/// How often memory is looked at for one figure, and how long in between.
+/// Number of memory readings for one figure, and the pause between them.
 const READINGS: u32 = 21;
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -43,57 +43,45 @@ pub(crate) fn run() -> Vec<Figure> {
     runtime.expect("a runtime").block_on(async {
         let mut figures = figures;
         figures.extend(crowd().await);
-        // As a task, not on the thread that started the runtime, which nothing but this would use.
+        // As a task: the thread that started the runtime is not one of its workers.
         figures.push(tokio::spawn(beside_a_flood()).await.expect("it is measured"));
         figures
     })
 }
 
-/// Sessions of a process that may have so many of them, on kernels of one sort.
-pub(crate) struct Place {
+/// Sessions of one process, up to a limit, on kernels of one backend.
+pub(crate) struct SessionPool {
     folder: tempfile::TempDir,
     pub(crate) sessions: Sessions,
     way: Way,
 }
 
-impl Place {
-    pub(crate) fn new(max_sessions: usize, way: Way) -> Arc<Place> {
+impl SessionPool {
+    pub(crate) fn new(max_sessions: usize, way: Way) -> Arc<SessionPool> {
         let folder = tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written");
         let home = Home::at(folder.path().join("home"));
-        // Little room, so that what is kept on disk does not grow for a minute.
+        // Small, so that artifacts do not grow during the minute.
         let keep = Retention { max_bytes: 64 << 20, ..Retention::default() };
         let artifacts = Artifacts::new(&home, keep);
         let means = Means::local(Guard::none(), None, home, artifacts);
         let policy = Policy { max_sessions, ..Policy::default() };
-        Arc::new(Place { sessions: Sessions::new(policy, means), folder, way })
+        Arc::new(SessionPool { sessions: Sessions::new(policy, means), folder, way })
     }
 
     fn key(&self, session: &str) -> SessionKey {
         SessionKey::new(session, self.folder.path())
     }
 
-    pub(crate) fn call(&self, session: &str, code: &str) -> Call {
-        Call {
-            key: self.key(session),
-            kind: Kind::Tool,
-            owner: None,
-            order: Order {
-                environment: std::env::vars_os().collect(),
-                has_pip: true,
-                ..Order::new(self.way.clone(), self.folder.path())
-            },
-            cells: vec![Code { code: code.to_owned(), ..Code::default() }],
-            limit: Limit::None,
-            grace: Duration::from_secs(5),
-            on_stuck: None,
-            reset: false,
-            retry: RetryOnCrash::Auto,
-            mode: KernelMode::Session,
-            reading: Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::default() },
-            rights: None,
-            caller: None,
-            outputs: None,
-        }
+    pub(crate) fn call(&self, session: &str, code: &str) -> SessionCall {
+        let order = Order {
+            environment: std::env::vars_os().collect(),
+            around: KernelSurroundings { has_pip: true, ..KernelSurroundings::default() },
+            ..Order::new(self.way.clone(), self.folder.path())
+        };
+        let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::default() };
+        let rules = RunRules::new(&Settings::default(), reading);
+        let cells = vec![Code { code: code.to_owned(), ..Code::default() }];
+        SessionCall { cells, ..SessionCall::new(self.key(session), Kind::Tool, order.into(), rules) }
     }
 
     fn pid(&self, session: &str) -> Option<u32> {
@@ -106,7 +94,7 @@ fn on_runner() -> Way {
 }
 
 async fn crowd() -> Vec<Figure> {
-    let place = Place::new(SESSIONS, on_runner());
+    let place = SessionPool::new(SESSIONS, on_runner());
     let (calls, answers) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let start = Instant::now();
     let workers: Vec<_> = (0..SESSIONS)
@@ -153,8 +141,8 @@ async fn crowd() -> Vec<Figure> {
     ]
 }
 
-/// Calls in one session until the minute is over, and disturbs what it called.
-async fn disturb(place: &Place, number: usize, start: Instant, calls: &AtomicU64, answers: &AtomicU64) {
+/// Calls in one session until the minute is over, and disturbs its calls.
+async fn disturb(place: &SessionPool, number: usize, start: Instant, calls: &AtomicU64, answers: &AtomicU64) {
     let session = format!("s{number}");
     let key = place.key(&session);
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15 ^ (number as u64 + 1));
@@ -199,9 +187,9 @@ async fn answered(waiting: &mut Vec<Ticket>, answers: &AtomicU64) {
     }
 }
 
-/// The slowest of a hundred trivial cells while another session prints without end, as a multiple of the quiet one.
+/// The slowest of a hundred trivial cells beside an endless printer, relative to the quiet case.
 async fn beside_a_flood() -> Figure {
-    let place = Place::new(SESSIONS, on_runner());
+    let place = SessionPool::new(SESSIONS, on_runner());
     p99(&place).await;
     let quiet = p99(&place).await;
     let flood = place.sessions.call(place.call("flood", "while True:\n    print('x' * 1000)"));
@@ -223,7 +211,7 @@ async fn beside_a_flood() -> Figure {
     }
 }
 
-async fn p99(place: &Place) -> Duration {
+async fn p99(place: &SessionPool) -> Duration {
     let mut times = Vec::with_capacity(CELLS);
     for _ in 0..CELLS {
         let start = Instant::now();
@@ -236,11 +224,11 @@ async fn p99(place: &Place) -> Duration {
     times[CELLS * 99 / 100]
 }
 
-pub(crate) async fn in_time<T>(work: impl Future<Output = T>, what: &str) -> T {
-    timeout(STUCK, work).await.unwrap_or_else(|_| panic!("{what} takes more than {STUCK:?}"))
+pub(crate) async fn in_time<T>(work: impl Future<Output = T>, name: &str) -> T {
+    timeout(STUCK, work).await.unwrap_or_else(|_| panic!("{name} takes more than {STUCK:?}"))
 }
 
-/// Numbers that look random and are the same every time.
+/// Reproducible pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -252,8 +240,8 @@ impl Dice {
     }
 }
 
-/// What this process holds in memory while the sessions work. What is on its way at one moment is chance, so it is the
-/// median of some readings.
+/// Memory of this process while the sessions work. The median of several readings, because a single
+/// one is random.
 async fn held() -> u64 {
     let mut readings = Vec::new();
     for _ in 0..READINGS {
@@ -270,7 +258,7 @@ fn kill(pid: u32) {
     unsafe { libc::kill(pid as i32, libc::SIGKILL) };
 }
 
-/// How many processes run in a folder.
+/// The number of processes that run in a folder.
 fn running_in(folder: &Path) -> usize {
     let processes = std::fs::read_dir("/proc").expect("a system that tells of processes").flatten();
     processes.filter(|it| std::fs::read_link(it.path().join("cwd")).is_ok_and(|cwd| cwd == folder)).count()

@@ -1,4 +1,4 @@
-//! One display of 400 MB: how much memory the process has that takes it, beside the size of the message.
+//! One display of 400 MB: peak memory of the receiving process beside the size of the message.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -10,9 +10,9 @@ use crate::mcp::client::Client;
 use crate::measure::{self, cellist, in_mb, peak_so_far};
 use crate::table::{Figure, Target};
 
-/// Bytes of the display on a kernel of Jupyter.
+/// Size of the display on a Jupyter kernel.
 const SIZE: u64 = 400_000_000;
-/// The same on the runner, whose frames are smaller.
+/// Size of the display on the runner, whose frames are smaller.
 const ON_RUNNER: u64 = 200_000_000;
 
 fn code(size: u64) -> String {
@@ -21,13 +21,13 @@ fn code(size: u64) -> String {
 }
 
 /// A folder with a state folder and a notebook.
-struct Place(tempfile::TempDir);
+struct DisplayWorkspace(tempfile::TempDir);
 
-impl Place {
-    fn new(size: u64) -> Place {
+impl DisplayWorkspace {
+    fn new(size: u64) -> DisplayWorkspace {
         let folder = tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written");
         code_cells(&folder.path().join("nb.ipynb"), &[code(size)]);
-        Place(folder)
+        DisplayWorkspace(folder)
     }
 
     fn notebook(&self) -> PathBuf {
@@ -44,7 +44,7 @@ impl Place {
         command
     }
 
-    /// The most memory that the host has had.
+    /// Peak memory of the host.
     fn host_peak(&self) -> u64 {
         let text = std::fs::read(self.0.path().join("home/run/host.json")).expect("a host runs");
         let host: Value = serde_json::from_slice(&text).expect("JSON");
@@ -67,14 +67,14 @@ pub(crate) fn run() -> Vec<Figure> {
 }
 
 fn by_run(backend: &str, size: u64) -> u64 {
-    let place = Place::new(size);
+    let place = DisplayWorkspace::new(size);
     let took = measure::run(&mut place.command(&["run", "nb.ipynb"], backend));
     assert_kept(&place.notebook(), size);
     took.peak_bytes
 }
 
 fn in_a_session() -> u64 {
-    let place = Place::new(0);
+    let place = DisplayWorkspace::new(0);
     measure::run(&mut place.command(&["exec", "--session", "s", &code(SIZE)], "jupyter"));
     let peak = place.host_peak();
     place.stop();
@@ -82,7 +82,7 @@ fn in_a_session() -> u64 {
 }
 
 fn in_an_open_notebook() -> u64 {
-    let place = Place::new(SIZE);
+    let place = DisplayWorkspace::new(SIZE);
     // An agent that has read a notebook keeps it open.
     let (mut agent, _) = Client::start(&mut place.command(&["mcp", "--tools", "all"], ""));
     agent.call("read", &json!({ "path": place.notebook() }));

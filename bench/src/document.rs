@@ -1,4 +1,4 @@
-//! An open notebook: how long it takes until an edit of one client is on disk and another client has seen it.
+//! An open notebook: time until an edit of one client is on disk and visible to another.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -50,7 +50,7 @@ pub(crate) fn run() -> Vec<Figure> {
     let ms =
         |times: &[f64]| in_ms(Duration::from_secs_f64(median(times.iter().copied()).unwrap_or_default()));
     vec![Figure {
-        promise: "an edit in a 1 MB notebook, applied, on disk and seen by another client",
+        promise: "an edit in a 1 MB notebook: applied, on disk and visible to another client",
         other: ("write, sync, rename", ms(&floors)),
         ours: ms(&ours),
         value: median(ours.into_iter()).unwrap_or(f64::NAN) * 1000.0,
@@ -59,7 +59,7 @@ pub(crate) fn run() -> Vec<Figure> {
     }]
 }
 
-/// Edits a cell through one handle, and waits until the other has seen that it is on disk.
+/// Edits a cell through one handle, and waits until the other sees it saved.
 async fn edit(one: &Document, other: &Document, number: usize) -> Duration {
     let mut views = other.watch();
     let author = Actor::new(ActorKind::Person, "bench").into();
@@ -74,7 +74,7 @@ async fn edit(one: &Document, other: &Document, number: usize) -> Duration {
     start.elapsed()
 }
 
-/// What the disk takes at the least for a file that is safe there.
+/// Minimum time of the disk for a safe file.
 fn save_as_others_do(folder: &Path, bytes: &[u8]) -> Duration {
     let (new, name) = (folder.join("new"), folder.join("copy"));
     let start = Instant::now();

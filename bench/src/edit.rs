@@ -1,4 +1,4 @@
-//! Changing one cell of a large notebook.
+//! Changes one cell of a large notebook.
 
 use std::fs;
 use std::path::Path;
@@ -67,7 +67,7 @@ fn edit_with_python(notebook: &Path, source: &str) -> Took {
     measure::run(Command::new(python).arg(peer("edit_nbformat.py")).arg(notebook).args([CELL, source]))
 }
 
-/// Fails unless two notebooks say the same.
+/// Fails unless two notebooks have equal content.
 fn assert_same(one: &Path, other: &Path) {
     let read = |path: &Path| -> serde_json::Value {
         serde_json::from_slice(&fs::read(path).expect("it was just written")).expect("it is JSON")

@@ -1,4 +1,4 @@
-//! A program that prints 2 GB: how fast all of it is kept, in how much memory, and whether it is all there.
+//! A program that prints 2 GB: speed and memory of recording it, and completeness.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -32,7 +32,7 @@ pub(crate) fn run() -> Vec<Figure> {
     };
     let mut ours = |_| {
         let artifacts = home.path().join("artifacts");
-        // Those of earlier rounds would only fill the disk.
+        // Artifacts of earlier rounds would fill the disk.
         let _ = std::fs::remove_dir_all(&artifacts);
         let mut command = Command::new(cellist());
         command
@@ -55,11 +55,11 @@ pub(crate) fn run() -> Vec<Figure> {
     assert_eq!(shown, total("shown_lines"), "the text shows as many lines as it says");
     let id = report["artifact"].as_str().expect("an artifact").parse().expect("its name");
     let kept = Artifacts::new(&home, Retention::default()).path(&id);
-    assert!(is_same(&kept, &plain), "the artifact is not what the program printed");
+    assert!(is_same(&kept, &plain), "the artifact differs from the output of the program");
 
     vec![
         Figure {
-            promise: "2 GB of lines, kept whole: the speed of the same into a file",
+            promise: "2 GB of lines, kept complete: speed relative to a plain file",
             other: ("python -u | cat > file", in_ms(bare.wall())),
             ours: in_ms(ours.wall()),
             value: bare.ratio(&ours),
@@ -67,7 +67,7 @@ pub(crate) fn run() -> Vec<Figure> {
             target: Target::AtLeast(0.7),
         },
         Figure {
-            promise: "2 GB of lines, kept whole: peak memory",
+            promise: "2 GB of lines, kept complete: peak memory",
             other: ("the room it may take", in_mb(150_000_000)),
             ours: in_mb(ours.peak_bytes()),
             value: ours.peak_bytes() as f64 / 1e6,
@@ -93,7 +93,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// Reads as much as there is room for, or all that is left.
+/// Fills the buffer, or reads the rest of the file.
 fn fill(file: &mut File, buffer: &mut [u8]) -> usize {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -1,5 +1,5 @@
-//! A frame that announces 2⁴⁰ bytes, on each wire of the host: how soon its connection ends, and how much memory the host
-//! takes for it.
+//! A frame that announces 2⁴⁰ bytes, on each protocol of the host: time until the connection ends,
+//! and memory that the host uses.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,7 +15,7 @@ use serde_json::Value;
 use testkit::HostileKernel;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
-use crate::idle::Host;
+use crate::idle::BenchHost;
 use crate::made::code_cells;
 use crate::measure::{in_mb, median, peak_so_far};
 use crate::table::{Figure, Target};
@@ -23,31 +23,32 @@ use crate::table::{Figure, Target};
 const ROUNDS: usize = 15;
 const LENGTH: [u8; 8] = (1_u64 << 40).to_be_bytes();
 
-/// What one frame cost the host.
-struct Cost {
+/// The cost of one frame for the host.
+struct FrameCost {
     ms: f64,
     bytes: u64,
 }
 
-/// A wire: the two promises, and an attack on it.
-type Wire = (&'static str, &'static str, fn(&Host<'_>) -> Vec<Cost>);
+/// A protocol: its two promises, and an attack on it.
+type Wire = (&'static str, &'static str, fn(&BenchHost<'_>) -> Vec<FrameCost>);
 
-/// Sends a frame, and measures until the other side closes the connection.
-fn attack(pid: u32, stream: &mut (impl Read + Write), frame: &[u8]) -> Cost {
+/// Sends a frame, and measures until the peer closes the connection.
+fn attack(pid: u32, stream: &mut (impl Read + Write), frame: &[u8]) -> FrameCost {
     let before = peak_so_far(pid).expect("the host runs");
     let begun = Instant::now();
-    // The other side may close before all is written.
+    // The peer may close before all bytes are written.
     let _ = stream.write_all(frame);
     let _ = io::copy(stream, &mut io::sink());
     let ms = begun.elapsed().as_secs_f64() * 1000.0;
-    // The system sums up its counters of a process now and then, and a peak may look smaller than it was.
-    Cost { ms, bytes: peak_so_far(pid).expect("the host runs").saturating_sub(before) }
+    // The system updates the counters of a process with a delay, so a peak may look smaller than
+    // before.
+    FrameCost { ms, bytes: peak_so_far(pid).expect("the host runs").saturating_sub(before) }
 }
 
 pub(crate) fn run() -> Vec<Figure> {
     let folder = tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written");
     code_cells(&folder.path().join("nb.ipynb"), &["1"]);
-    let host = Host::start(folder.path());
+    let host = BenchHost::start(folder.path());
     let wires: [Wire; 4] = [
         ("gateway, until the connection ends", "gateway, peak memory", gateway),
         ("ZeroMQ, until the connection ends", "ZeroMQ, peak memory", kernel),
@@ -72,8 +73,8 @@ fn figure(promise: &'static str, ours: String, value: f64, unit: &'static str, m
     Figure { promise, other: ("announced", "1 TiB".into()), ours, value, unit, target: Target::AtMost(most) }
 }
 
-/// Runs code in a session of its own, which fails when its kernel is refused.
-fn exec(host: &Host<'_>, words: &[&str], jupyter: &Path, round: usize) {
+/// Runs code in its own session. It fails when its kernel is refused.
+fn exec(host: &BenchHost<'_>, words: &[&str], jupyter: &Path, round: usize) {
     let session = format!("{}{round}", words[0].trim_start_matches('-'));
     let mut command = host.command();
     command.args(["exec", "--session", &session]).args(words).arg("1").env("JUPYTER_PATH", jupyter);
@@ -82,14 +83,14 @@ fn exec(host: &Host<'_>, words: &[&str], jupyter: &Path, round: usize) {
     assert_eq!(status.code(), Some(3), "a hostile peer is refused");
 }
 
-/// The costs that were measured in another thread.
-fn received(costs: &Receiver<Cost>) -> Vec<Cost> {
-    let all: Vec<Cost> = costs.try_iter().collect();
+/// The costs from another thread.
+fn received(costs: &Receiver<FrameCost>) -> Vec<FrameCost> {
+    let all: Vec<FrameCost> = costs.try_iter().collect();
     assert!(all.len() >= ROUNDS, "only {} connections were attacked", all.len());
     all
 }
 
-fn gateway(host: &Host<'_>) -> Vec<Cost> {
+fn gateway(host: &BenchHost<'_>) -> Vec<FrameCost> {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("a port"));
     let (sender, costs) = channel();
@@ -97,7 +98,7 @@ fn gateway(host: &Host<'_>) -> Vec<Cost> {
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let sender = sender.clone();
-            // A client may hang up at any moment.
+            // The client may disconnect at any moment.
             thread::spawn(move || drop(answer(stream, pid, &sender)));
         }
     });
@@ -105,8 +106,8 @@ fn gateway(host: &Host<'_>) -> Vec<Cost> {
     received(&costs)
 }
 
-/// Answers as a gateway does, and attacks on the websocket of a kernel.
-fn answer(mut stream: TcpStream, pid: u32, costs: &Sender<Cost>) -> io::Result<()> {
+/// Answers as a gateway, and attacks on the WebSocket of a kernel.
+fn answer(mut stream: TcpStream, pid: u32, costs: &Sender<FrameCost>) -> io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let (mut first, mut key, mut length) = (String::new(), String::new(), 0);
     reader.read_line(&mut first)?;
@@ -141,7 +142,7 @@ fn answer(mut stream: TcpStream, pid: u32, costs: &Sender<Cost>) -> io::Result<(
     write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
 }
 
-fn kernel(host: &Host<'_>) -> Vec<Cost> {
+fn kernel(host: &BenchHost<'_>) -> Vec<FrameCost> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let hostile = HostileKernel::new(folder.path());
     let (sender, costs) = channel();
@@ -158,7 +159,7 @@ fn kernel(host: &Host<'_>) -> Vec<Cost> {
     received(&costs)
 }
 
-fn page(host: &Host<'_>) -> Vec<Cost> {
+fn page(host: &BenchHost<'_>) -> Vec<FrameCost> {
     let opened = host.command().args(["open", "--no-browser", "--json", "nb.ipynb"]).output();
     let opened: Value = serde_json::from_slice(&opened.expect("it starts").stdout).expect("an answer");
     let link = opened["link"].as_str().and_then(|link| link.strip_prefix("http://")).expect("a link");
@@ -189,7 +190,7 @@ fn page(host: &Host<'_>) -> Vec<Cost> {
     (0..ROUNDS).map(attacked).collect()
 }
 
-fn socket(host: &Host<'_>) -> Vec<Cost> {
+fn socket(host: &BenchHost<'_>) -> Vec<FrameCost> {
     let text = fs::read(host.state().join("run/host.json")).expect("a host runs");
     let said: Value = serde_json::from_slice(&text).expect("JSON");
     let socket = said["socket"].as_str().expect("a socket").to_owned();

@@ -1,7 +1,7 @@
-//! Kernels behind gateways: what we add to what the gateway and the kernel take, one kernel and many; and whether all that
-//! they print arrives.
+//! Kernels behind gateways: our overhead over gateway and kernel, for one kernel and many, and
+//! completeness of their output.
 
-mod place;
+mod servers;
 
 use std::path::Path;
 use std::process::Stdio;
@@ -13,18 +13,18 @@ use cellist_kernel::order::Way;
 use cellist_kernel::{Event, Kernel, Request};
 use cellist_session::execution::Status;
 
-use crate::crowd::{Place, in_time};
+use crate::crowd::{SessionPool, in_time};
 use crate::made::{code_cells, joined, outputs};
 use crate::measure::{self, in_mb, median};
 use crate::round_trip::{Script, launch};
 use crate::table::{Figure, Target};
-use place::{Enterprise, Ours};
+use servers::{EnterpriseServer, OwnGateway};
 
 const ROUNDS: usize = 9;
-/// Cells of a round, and fewer for who takes long.
+/// Cells of a round. Slow peers get fewer.
 const CELLS: usize = 100;
 const FEW: usize = 20;
-/// The cells of a round on many kernels, all of them together.
+/// Cells of a round on many kernels, in total.
 const MANY: usize = 320;
 const KERNELS: [usize; 3] = [1, 4, 16];
 
@@ -32,8 +32,8 @@ pub(crate) fn run() -> Vec<Figure> {
     let python = testkit::python("gateway");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.expect("a runtime");
-    let ours = Ours::start(&python);
-    let enterprise = Enterprise::start();
+    let ours = OwnGateway::start(&python);
+    let enterprise = EnterpriseServer::start();
     let mut figures =
         runtime.block_on(async {
             let kernel = gateway::start_shared(&ours.home(), &python, launch(ours.folder())).await;
@@ -55,9 +55,9 @@ pub(crate) fn run() -> Vec<Figure> {
             let kernel = gateway::start(wanted, launch(ours.folder())).await;
             figures.extend(
             trivial_cell(
-                ["Enterprise Gateway: a trivial cell, times faster than the usual client",
-                 "Enterprise Gateway: a trivial cell, as a multiple of a client that waits for nothing"],
-                &*kernel.expect("a kernel on the Enterprise Gateway").kernel,
+                ["EnterpriseServer Gateway: a trivial cell, times faster than the usual client",
+                 "EnterpriseServer Gateway: a trivial cell, as a multiple of a client that waits for nothing"],
+                &*kernel.expect("a kernel on the EnterpriseServer Gateway").kernel,
                 &python,
                 enterprise.credentials(),
             )
@@ -73,7 +73,8 @@ pub(crate) fn run() -> Vec<Figure> {
     figures
 }
 
-/// One trivial cell on one kernel: ours, the client that Jupyter uses, and a bare one that avoids delayed acknowledgements.
+/// One trivial cell on one kernel: ours, Jupyter's client, and a minimal client that avoids delayed
+/// acknowledgements.
 async fn trivial_cell(
     promises: [&'static str; 2],
     kernel: &dyn Kernel,
@@ -130,10 +131,10 @@ async fn trivial(kernel: &dyn Kernel) {
     }
 }
 
-/// Many kernels at once on one gateway, as sessions have them.
-async fn many(kernels: usize, ours: &Ours, python: &Path) -> Figure {
+/// Many kernels at once on one gateway, one per session.
+async fn many(kernels: usize, ours: &OwnGateway, python: &Path) -> Figure {
     let way = Way::SharedGateway { python: python.to_owned(), home: ours.home() };
-    let place = Place::new(kernels, way);
+    let place = SessionPool::new(kernels, way);
     let [url, token] = ours.credentials();
     let mut raw = Script::start_with(python, "gateway_raw.py", &[&url, &token, &kernels.to_string()]);
     let each = MANY / kernels;
@@ -162,8 +163,8 @@ async fn many(kernels: usize, ours: &Ours, python: &Path) -> Figure {
     }
 }
 
-/// Runs so many cells in each session, all sessions at once; the time for each cell.
-async fn on_all(place: &Arc<Place>, sessions: usize, cells: usize) -> f64 {
+/// Runs cells in all sessions at once. Returns the time per cell.
+async fn on_all(place: &Arc<SessionPool>, sessions: usize, cells: usize) -> f64 {
     let start = Instant::now();
     let workers = (0..sessions).map(|number| {
         let place = place.clone();
@@ -181,8 +182,8 @@ async fn on_all(place: &Arc<Place>, sessions: usize, cells: usize) -> f64 {
     start.elapsed().as_secs_f64() / (sessions * cells) as f64
 }
 
-/// What the host holds for each kernel that it has on a gateway.
-fn memory_per_kernel(ours: &Ours, python: &Path) -> Figure {
+/// Memory of the host per kernel on a gateway.
+fn memory_per_kernel(ours: &OwnGateway, python: &Path) -> Figure {
     const MOST: usize = 16;
     let host = ours.host(MOST);
     let exec = |session: usize| {
@@ -191,7 +192,7 @@ fn memory_per_kernel(ours: &Ours, python: &Path) -> Figure {
         command.arg(python).arg("for n in range(2000): print(n)").stdout(Stdio::null());
         measure::run(&mut command);
     };
-    // More than one call each, so that what grows only at first has grown.
+    // Several calls each, so that caches and buffers have grown.
     let warm = |sessions: std::ops::Range<usize>| {
         for _ in 0..3 {
             sessions.clone().for_each(exec);
@@ -201,7 +202,7 @@ fn memory_per_kernel(ours: &Ours, python: &Path) -> Figure {
     let (one, all) = (warm(0..1), warm(0..MOST));
     let each = all.saturating_sub(one) as f64 / (MOST - 1) as f64;
     Figure {
-        promise: "16 kernels on one gateway: memory of the host for each",
+        promise: "16 kernels on one gateway: memory of the host per kernel",
         other: ("the host with one", in_mb(one)),
         ours: in_mb(all),
         value: each / 1e6,
@@ -210,8 +211,8 @@ fn memory_per_kernel(ours: &Ours, python: &Path) -> Figure {
     }
 }
 
-/// Floods through the gateway that we start, as a notebook keeps them.
-fn losses(ours: &Ours, python: &Path) -> Vec<Figure> {
+/// Floods through our own gateway, saved in a notebook.
+fn losses(ours: &OwnGateway, python: &Path) -> Vec<Figure> {
     type Count = fn(&serde_json::Value) -> usize;
     let floods: [(&'static str, &str, usize, Count); 3] = [
         (

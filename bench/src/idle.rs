@@ -1,4 +1,5 @@
-//! How soon the host answers its owner while a program holds thousands of idle connections to the page.
+//! Response time of the host to a client while a program holds thousands of idle connections to the
+//! page.
 
 use std::fs;
 use std::net::TcpStream;
@@ -20,7 +21,7 @@ pub(crate) fn run() -> Vec<Figure> {
     raise_open_files();
     let folder = tempfile::tempdir_in(testkit::target_dir()).expect("the target folder can be written");
     code_cells(&folder.path().join("nb.ipynb"), &["1"]);
-    let host = Host::start(folder.path());
+    let host = BenchHost::start(folder.path());
     let opened = host.command().args(["open", "--no-browser", "--json", "nb.ipynb"]).output();
     let opened: Value = serde_json::from_slice(&opened.expect("it starts").stdout).expect("an answer");
     let link = opened["link"].as_str().expect("a link");
@@ -30,7 +31,7 @@ pub(crate) fn run() -> Vec<Figure> {
     let [before] = in_turn(ROUNDS, [&mut quiet]);
     let mut held: Vec<TcpStream> = Vec::new();
     let mut attacked = |_| {
-        // Those that were closed are replaced.
+        // Replaces the closed ones.
         held.clear();
         held.extend((0..HELD).map(|_| TcpStream::connect(&address).expect("the host listens")));
         measure::run(host.command().arg("status").stdout(Stdio::null()))
@@ -47,14 +48,14 @@ pub(crate) fn run() -> Vec<Figure> {
     }]
 }
 
-/// A host with the usual limit of files.
-pub(crate) struct Host<'a> {
+/// A host with the usual limit on open files.
+pub(crate) struct BenchHost<'a> {
     folder: &'a Path,
     process: Child,
 }
 
-impl<'a> Host<'a> {
-    pub(crate) fn start(folder: &'a Path) -> Host<'a> {
+impl<'a> BenchHost<'a> {
+    pub(crate) fn start(folder: &'a Path) -> BenchHost<'a> {
         let mut command = Command::new("sh");
         command.args(["-c", "ulimit -n 1024; exec \"$0\" serve"]).arg(cellist());
         command.current_dir(folder).env("CELLIST_HOME", folder.join("home"));
@@ -62,7 +63,7 @@ impl<'a> Host<'a> {
         while !fs::exists(folder.join("home/run/host.json")).unwrap_or(false) {
             std::thread::sleep(Duration::from_millis(5));
         }
-        Host { folder, process }
+        BenchHost { folder, process }
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -80,7 +81,7 @@ impl<'a> Host<'a> {
     }
 }
 
-impl Drop for Host<'_> {
+impl Drop for BenchHost<'_> {
     fn drop(&mut self) {
         let _ = self.command().arg("stop").stdout(Stdio::null()).status();
         let _ = self.process.wait();

@@ -1,10 +1,10 @@
-//! The notebooks that the benchmarks work on.
+//! The notebooks of the benchmarks.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-/// A 52 MB notebook as people have them: some hundred cells, most of the bytes in pictures, some in long streams.
+/// A typical notebook of 52 MB: some hundred cells, most bytes in images, some in long streams.
 pub(crate) fn large_notebook(path: &Path) {
     let mut cells = String::new();
     let mut noise = Noise(42);
@@ -33,7 +33,7 @@ pub(crate) fn large_notebook(path: &Path) {
     fs::write(path, notebook(&cells)).expect("the notebook can be written");
 }
 
-/// A notebook of 1,000 cells, every third of them Markdown, without outputs.
+/// A notebook of 1,000 cells without outputs, every third one Markdown.
 pub(crate) fn thousand_cells(path: &Path) {
     let mut cells = String::new();
     for index in 0..1000 {
@@ -62,7 +62,7 @@ pub(crate) fn code_cells<S: AsRef<str>>(path: &Path, sources: &[S]) {
     fs::write(path, notebook(&cells)).expect("the notebook can be written");
 }
 
-/// A notebook of one megabyte: 400 code cells, most of the bytes in streams.
+/// A notebook of one megabyte: 400 code cells, most bytes in streams.
 pub(crate) fn one_megabyte(path: &Path) {
     let mut cells = String::new();
     let mut noise = Noise(7);
@@ -92,7 +92,7 @@ pub(crate) fn outputs(path: &Path) -> Vec<Vec<serde_json::Value>> {
     cells.iter().map(|cell| cell["outputs"].as_array().cloned().unwrap_or_default()).collect()
 }
 
-/// A text that a notebook keeps whole or as a list of lines.
+/// A text that a notebook stores whole or as a list of lines.
 pub(crate) fn joined(text: &serde_json::Value) -> String {
     match text {
         serde_json::Value::Array(lines) => lines.iter().filter_map(|line| line.as_str()).collect(),
@@ -100,7 +100,7 @@ pub(crate) fn joined(text: &serde_json::Value) -> String {
     }
 }
 
-/// Appends a cell as Jupyter lays it out. Code cells have an output, which may be empty.
+/// Appends a cell in Jupyter's layout. Code cells have an output, which may be empty.
 fn push_cell(cells: &mut String, index: usize, source: &str, output: Option<&str>) {
     if !cells.is_empty() {
         cells.push_str(",\n");
@@ -124,7 +124,7 @@ fn notebook(cells: &str) -> String {
     )
 }
 
-/// Numbers that look random and are the same each time.
+/// Reproducible pseudo-random numbers.
 struct Noise(u64);
 
 impl Noise {

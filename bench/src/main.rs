@@ -1,5 +1,6 @@
-//! Benchmarks: ours, a peer and a floor, on the same work, in the same run. A figure is a ratio, taken round by
-//! round so that a noisy machine slows all sides alike. Results are compared too: a fast wrong answer fails.
+//! Benchmarks: ours, a peer and a floor do the same work in the same run. A figure is a ratio,
+//! taken per round, so that a noisy machine slows all sides alike. Results are compared too: a fast
+//! wrong answer fails.
 #![expect(clippy::print_stdout, reason = "the tables are the answer")]
 
 mod browser;
@@ -19,6 +20,7 @@ mod mcp;
 mod measure;
 mod page;
 mod pty;
+mod real;
 mod round_trip;
 mod start;
 mod streams;
@@ -27,11 +29,12 @@ mod terminal;
 mod text;
 mod warm;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use table::Figure;
 
-/// A benchmark: its name, what it is about, and how it is run.
+/// A benchmark: its name, its subject and its function.
 type Bench = (&'static str, &'static str, fn() -> Vec<Figure>);
 
 const BENCHES: &[Bench] = &[
@@ -39,27 +42,40 @@ const BENCHES: &[Bench] = &[
     ("text", "1,000 cells to cell-marked text and back, process starts included", text::run),
     ("start", "the start of the program", start::run),
     ("cold", "the first result from a cold command line", cold::run),
-    ("warm", "a result from a session that is there already, whole process", warm::run),
+    ("warm", "a result from a running session, whole process", warm::run),
     ("cells", "notebooks of many small cells, and of a few heavy ones, whole process", cells::run),
-    ("round-trip", "one trivial cell on a kernel that is ready", round_trip::run),
-    ("streams", "floods of output, kept whole", streams::run),
+    ("round-trip", "one trivial cell on a ready kernel", round_trip::run),
+    ("streams", "floods of output, kept complete", streams::run),
     ("flood", "a program that prints 2 GB", flood::run),
     ("display", "one display of 400 MB, peak memory", display::run),
     ("crowd", "many sessions at once", crowd::run),
     ("gateway", "kernels behind gateways", gateway::run),
-    ("mcp", "what an agent waits for and reads, over MCP", mcp::run),
+    ("mcp", "latency and tokens of an agent over MCP", mcp::run),
     ("document", "an open notebook that several clients edit", document::run),
-    ("terminal", "what a person sees on a terminal", terminal::run),
+    ("terminal", "the terminal viewer and output on a terminal", terminal::run),
     ("page", "the live page in a real browser", page::run),
-    ("idle", "the owner's socket while thousands of idle connections are held", idle::run),
-    ("frames", "frames that announce a terabyte, on each wire of the host", frames::run),
+    ("idle", "the host's socket beside thousands of idle connections", idle::run),
+    ("frames", "frames that announce a terabyte, on each protocol of the host", frames::run),
+    (
+        "real",
+        "real notebooks, by nbclient and by both backends; a folder of them with --corpus DIR",
+        real::run,
+    ),
     ("chat", "the assistant on the page, with a provider on this machine", chat::run),
 ];
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    // The large notebooks are made by a process of their own: memory is measured on what we start, and a
-    // started process is charged with the memory of the one that starts it.
+    let mut words: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(at) = words.iter().position(|word| word == "--corpus") {
+        let Some(folder) = words.get(at + 1).map(PathBuf::from).filter(|folder| folder.is_dir()) else {
+            eprintln!("--corpus needs a folder of notebooks");
+            return ExitCode::from(2);
+        };
+        let _ = real::CORPUS.set(folder);
+        words.drain(at..at + 2);
+    }
+    // A separate process makes the large notebooks: a child is charged with the memory of the
+    // process that starts it.
     if let [command, path] = words.as_slice()
         && command == "make-large-notebook"
     {

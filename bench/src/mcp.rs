@@ -1,10 +1,10 @@
-//! What an agent waits for and reads: the start of the server, the list of its tools, a call, and ten tasks, beside
-//! jupyter-mcp-server and the least that a server of the Python SDK can be.
+//! MCP from an agent's view: start of the server, its list of tools, a call, and ten tasks. Peers
+//! are jupyter-mcp-server and a minimal server of the Python SDK.
 
 pub(crate) mod client;
 mod notebooks;
-pub(crate) mod place;
 mod tasks;
+pub(crate) mod workspaces;
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -15,15 +15,15 @@ use crate::measure::{Side, Took, in_mb, in_ms, in_turn, median, peer};
 use crate::round_trip::Script;
 use crate::table::{Figure, Target};
 use client::Client;
-use place::{Ours, Theirs, python};
+use workspaces::{OurWorkspace, PeerWorkspace, python};
 
 const ROUNDS: usize = 15;
-/// Those that take seconds.
+/// Rounds of measurements that take seconds.
 const SLOW_ROUNDS: usize = 3;
 const CALLS: usize = 100;
 
 pub(crate) fn run() -> Vec<Figure> {
-    let (ours, theirs) = (Ours::new(), Theirs::new());
+    let (ours, theirs) = (OurWorkspace::new(), PeerWorkspace::new());
     let mut figures = start(&ours, &theirs);
     figures.extend(sizes(&ours, &theirs));
     figures.extend(memory(&ours));
@@ -32,8 +32,8 @@ pub(crate) fn run() -> Vec<Figure> {
     figures
 }
 
-/// From the start of the process to the list of its tools.
-fn start(ours: &Ours, theirs: &Theirs) -> Vec<Figure> {
+/// Time from the start of the process to its list of tools.
+fn start(ours: &OurWorkspace, theirs: &PeerWorkspace) -> Vec<Figure> {
     let listed = |command: &mut Command| {
         let start = Instant::now();
         let (mut client, _) = Client::start(command);
@@ -67,8 +67,8 @@ fn start(ours: &Ours, theirs: &Theirs) -> Vec<Figure> {
     ]
 }
 
-/// What the list of tools is long.
-fn sizes(ours: &Ours, theirs: &Theirs) -> Vec<Figure> {
+/// Size of the list of tools.
+fn sizes(ours: &OurWorkspace, theirs: &PeerWorkspace) -> Vec<Figure> {
     let size = |command: &mut Command| {
         let (mut client, _) = Client::start(command);
         Value::Array(client.tools()).to_string().len()
@@ -92,8 +92,8 @@ fn sizes(ours: &Ours, theirs: &Theirs) -> Vec<Figure> {
     ]
 }
 
-/// What a server that has been used, and the host that it uses, hold in memory while nothing happens.
-fn memory(ours: &Ours) -> Vec<Figure> {
+/// Memory of an idle server and its host after use.
+fn memory(ours: &OurWorkspace) -> Vec<Figure> {
     let (mut client, _) = ours.client("runner");
     client.tools();
     client.call("create_notebook", &json!({ "notebook": "idle.ipynb" }));
@@ -120,8 +120,8 @@ fn resident(pid: u32) -> u64 {
     kib * 1024
 }
 
-/// `python` with `x=1`, beside what the kernel itself takes.
-fn round_trip(ours: &Ours, theirs: &Theirs) -> Vec<Figure> {
+/// `python` with `x=1`, beside the kernel's own time.
+fn round_trip(ours: &OurWorkspace, theirs: &PeerWorkspace) -> Vec<Figure> {
     let (mut on_runner, _) = ours.client("runner");
     let (mut on_ipykernel, _) = ours.client("jupyter");
     let mut bare = Script::start(&python(), "ndjson_loop.py");
@@ -168,7 +168,7 @@ fn round_trip(ours: &Ours, theirs: &Theirs) -> Vec<Figure> {
     ]
 }
 
-/// The median time of a call that runs a trivial piece of code.
+/// The median time of a call with trivial code.
 fn per_call(client: &mut Client, calls: usize, tool: &str) -> Duration {
     let mut times = Vec::with_capacity(calls);
     for _ in 0..calls {
@@ -176,7 +176,7 @@ fn per_call(client: &mut Client, calls: usize, tool: &str) -> Duration {
         client.call(tool, &json!({ "code": "x=1" }));
         times.push(start.elapsed().as_secs_f64());
     }
-    // Once more, to see that it was done.
+    // One more call, to verify the result.
     let shown = client.call(tool, &json!({ "code": "print(x + 41)" }));
     assert!(Value::Array(shown.clone()).to_string().contains("42"), "{shown:?}");
     Duration::from_secs_f64(median(times.into_iter()).unwrap_or_default())

@@ -1,4 +1,4 @@
-//! Running programs and measuring them: wall time and peak memory, in rounds that take turns.
+//! Runs programs and measures wall time and peak memory, in rounds that take turns.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What one run took.
+/// The cost of one run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Took {
     pub(crate) wall: Duration,
@@ -16,13 +16,13 @@ pub(crate) struct Took {
 }
 
 impl Took {
-    /// What one run and the next took together.
+    /// The cost of two runs in a row.
     pub(crate) fn and(&self, next: &Took) -> Took {
         Took { wall: self.wall + next.wall, peak_bytes: self.peak_bytes.max(next.peak_bytes) }
     }
 }
 
-/// What several rounds of one side took.
+/// The costs of several rounds of one side.
 pub(crate) struct Side {
     runs: Vec<Took>,
 }
@@ -37,14 +37,14 @@ impl Side {
         self.runs.iter().map(|run| run.peak_bytes).max().unwrap_or(0)
     }
 
-    /// How many times as long this side takes as `other`: the median over the rounds.
+    /// The ratio of this side's time to that of `other`: the median over the rounds.
     pub(crate) fn ratio(&self, other: &Side) -> f64 {
         let pairs = self.runs.iter().zip(&other.runs);
         median(pairs.map(|(one, other)| one.wall.as_secs_f64() / other.wall.as_secs_f64()))
             .unwrap_or(f64::NAN)
     }
 
-    /// How many seconds longer this side takes than `other`: the median over the rounds.
+    /// The extra seconds of this side over `other`: the median over the rounds.
     pub(crate) fn beyond(&self, other: &Side) -> f64 {
         let pairs = self.runs.iter().zip(&other.runs);
         median(pairs.map(|(one, other)| one.wall.as_secs_f64() - other.wall.as_secs_f64()))
@@ -52,8 +52,8 @@ impl Side {
     }
 }
 
-/// Runs the sides in turn, `rounds` times each, after one round that does not count. Each gets the number of the
-/// round, so that it can do fresh work.
+/// Runs the sides in turn, `rounds` times each, after a warm-up round. Each side gets the number of
+/// the round, so that it can do fresh work.
 pub(crate) fn in_turn<const N: usize>(
     rounds: usize,
     mut sides: [&mut dyn FnMut(usize) -> Took; N],
@@ -70,7 +70,7 @@ pub(crate) fn in_turn<const N: usize>(
     measured
 }
 
-/// Runs a program to its end; one that fails ends the benchmark, with what it said on standard error.
+/// Runs a program to its end. A failure ends the benchmark and prints standard error.
 #[expect(clippy::zombie_processes, reason = "it is waited for, by the call that also reports memory")]
 pub(crate) fn run(command: &mut Command) -> Took {
     let aside = Aside::new();
@@ -91,7 +91,7 @@ pub(crate) fn run(command: &mut Command) -> Took {
     Took { wall, peak_bytes }
 }
 
-/// Where a program says what is no part of its answer.
+/// A file for standard error.
 pub(crate) struct Aside(File);
 
 impl Aside {
@@ -103,7 +103,7 @@ impl Aside {
         self.0.try_clone().expect("one more descriptor").into()
     }
 
-    /// What was said so far.
+    /// The text so far.
     pub(crate) fn text(&self) -> String {
         let (mut file, mut bytes) = (&self.0, Vec::new());
         let read = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
@@ -111,56 +111,56 @@ impl Aside {
     }
 }
 
-/// How often to look at the memory of a program that runs.
+/// Interval of memory readings.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// The most memory that a process itself has had, where the system tells while it runs. What is told afterwards is the
-/// largest of its children's too, and of the program's that started it; so is what is told before it has become
-/// the program that it is to be, and therefore the last word counts.
+/// Peak memory of a running process. The value after its end would include its children and the
+/// process that started it. The last reading counts, because early ones precede `exec`.
 fn peak_while_it_runs(pid: u32, ended: &AtomicBool) -> Option<u64> {
     let mut peak = None;
     while !ended.load(Ordering::Relaxed) {
-        // It may be gone a moment before we hear of it; what was seen until then still holds.
+        // The process may end before we notice. Earlier readings still hold.
         peak = peak_so_far(pid).or(peak);
         thread::park_timeout(LOOK);
     }
     peak
 }
 
-/// The most memory that a process that runs has had.
+/// Peak memory of a running process.
 pub(crate) fn peak_so_far(pid: u32) -> Option<u64> {
-    told_of(&pid.to_string(), "VmHWM:")
+    status_line(&pid.to_string(), "VmHWM:")
 }
 
-/// What a process holds in memory now, by its id or as `self`.
+/// Current memory of a process, by its id or as `self`.
 pub(crate) fn held_by(process: &str) -> Option<u64> {
-    told_of(process, "VmRSS:")
+    status_line(process, "VmRSS:")
 }
 
-/// The processor time that a process that runs has used.
+/// CPU time of a running process.
 pub(crate) fn cpu_time(pid: u32) -> Duration {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("a system that tells of processes");
-    // The name, in parentheses, may have spaces; user and system time are the 12th and 13th field behind it.
+    // The name in parentheses may have spaces. User and system time are fields 12 and 13 after it.
     let (_, behind) = stat.rsplit_once(')').expect("a name in parentheses");
     let ticks: u32 =
         behind.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<u32>().ok()).sum();
-    // Linux counts in hundredths of a second, whatever its own tick is.
+    // Linux counts in hundredths of a second, independent of its own tick.
     Duration::from_millis(10) * ticks
 }
 
-/// What the system tells of a process that runs.
-fn told_of(process: &str, what: &str) -> Option<u64> {
+/// A line of `/proc/PID/status`.
+fn status_line(process: &str, key: &str) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix(what))?;
+    let line = status.lines().find_map(|line| line.strip_prefix(key))?;
     let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kib * 1024)
 }
 
-/// Waits for a child, and returns its exit status and the most memory that it or a child of its own had.
+/// Waits for a child. Returns its exit status and the peak memory of it and its children.
 #[expect(unsafe_code, reason = "the standard library has no wait that reports memory")]
 fn wait(pid: u32) -> (i32, u64) {
     let mut status = 0;
-    // SAFETY: both pointers lead to values of ours that outlive the call, and zeroed is valid for plain integers.
+    // SAFETY: both pointers lead to values of ours that outlive the call, and zeroed is valid for
+    // plain integers.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         assert_eq!(libc::wait4(pid as i32, &mut status, 0, &mut usage), pid as i32);
@@ -176,7 +176,7 @@ pub(crate) fn cellist() -> PathBuf {
     std::env::var_os("CELLIST_BENCH_BINARY").map(PathBuf::from).expect("run it as `cargo xtask bench`")
 }
 
-/// A program that stands beside this one.
+/// A program in the same folder as this one.
 pub(crate) fn beside(name: &str) -> PathBuf {
     std::env::current_exe().expect("this program has a path").with_file_name(name)
 }

@@ -1,5 +1,5 @@
-//! The live page: what a first visit fetches, what a large notebook costs, and how soon letters and changes are on screen.
-//! The browser is driven by `bench/page/measure.mjs`, which uses what the page's tests are made of.
+//! The live page: bytes of a first visit, cost of a large notebook, and latency of keys and
+//! changes. `bench/page/measure.mjs` drives the browser and shares code with the page's tests.
 
 use crate::browser::Measured;
 use crate::table::{Figure, Target};
@@ -17,8 +17,8 @@ pub(crate) fn run() -> Vec<Figure> {
     };
     let ms = |name| measured.ms(name);
     let (kilobytes, megabytes) = (number("script_bytes") / 1e3, number("heap_bytes") / 1e6);
-    // Of another notebook page on another machine, once: a direction and no measure.
-    let component = |what: &str| ("JupyterLab's component, once", what.to_owned());
+    // Measured once, for another notebook page on another machine: an indication only.
+    let component = |value: &str| ("JupyterLab's component, once", value.to_owned());
     vec![
         at_most(
             "scripts of a first visit without formulas, packed",

@@ -1,4 +1,4 @@
-//! A terminal for a program that is measured: it answers what terminals are asked and swallows what is shown.
+//! A terminal for a measured program: answers queries and discards output.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -11,28 +11,28 @@ use crate::measure::peak_so_far;
 
 const COLUMNS: u16 = 120;
 const ROWS: u16 = 40;
-/// Longer than anything that is measured here takes.
+/// Longer than any measurement here.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// What a terminal asks to be told, and how one without pictures answers.
+/// The query of a terminal's features, and the answer of one without images.
 const QUESTION: &[u8] = b"\x1b[c";
 const ANSWER: &[u8] = b"\x1b[?62c";
 
-/// A program on a terminal, which is killed when this is dropped.
-pub(crate) struct Terminal {
+/// A program on a terminal, killed when dropped.
+pub(crate) struct BenchTerminal {
     child: Child,
     ours: File,
     shown: Vec<u8>,
     answered: usize,
 }
 
-impl Terminal {
-    /// Starts a program on a terminal of its own.
+impl BenchTerminal {
+    /// Starts a program on its own terminal.
     #[expect(unsafe_code, reason = "the standard library knows no terminals")]
-    pub(crate) fn start(mut command: Command) -> Terminal {
+    pub(crate) fn start(mut command: Command) -> BenchTerminal {
         let size = libc::winsize { ws_row: ROWS, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 };
         let (mut ours, mut theirs) = (0, 0);
-        // SAFETY: all pointers lead to values of ours or are null where that is allowed, and both descriptors are
-        // owned by nobody else.
+        // SAFETY: all pointers lead to values of ours or are null where that is allowed, and no
+        // other code owns the descriptors.
         let (ours, theirs) = unsafe {
             let opened = libc::openpty(&mut ours, &mut theirs, std::ptr::null_mut(), std::ptr::null(), &size);
             assert_eq!(opened, 0, "no terminal: {}", std::io::Error::last_os_error());
@@ -41,7 +41,7 @@ impl Terminal {
         };
         let end = || Stdio::from(theirs.try_clone().expect("one more descriptor"));
         command.env("TERM", "xterm-256color").stdin(end()).stdout(end()).stderr(end());
-        // SAFETY: between fork and exec only calls are made that may be made there.
+        // SAFETY: between fork and exec only async-signal-safe calls are made.
         unsafe {
             command.pre_exec(|| {
                 libc::setsid();
@@ -50,15 +50,15 @@ impl Terminal {
             });
         }
         let child = command.spawn().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
-        Terminal { child, ours, shown: Vec::new(), answered: 0 }
+        BenchTerminal { child, ours, shown: Vec::new(), answered: 0 }
     }
 
-    /// Types.
+    /// Types keys.
     pub(crate) fn keys(&mut self, keys: &str) {
         self.ours.write_all(keys.as_bytes()).expect("it reads keys");
     }
 
-    /// Reads until this was shown.
+    /// Reads until a text is shown.
     pub(crate) fn until(&mut self, text: &str) {
         let began = Instant::now();
         while !self.shown.windows(text.len()).any(|window| window == text.as_bytes()) {
@@ -69,7 +69,7 @@ impl Terminal {
         self.answered = 0;
     }
 
-    /// Reads whatever is shown next, and how long it took to come.
+    /// Reads the next output. Returns the time until it came.
     pub(crate) fn next(&mut self) -> Duration {
         let began = Instant::now();
         self.read(PATIENCE);
@@ -83,7 +83,7 @@ impl Terminal {
         self.answered = 0;
     }
 
-    /// Reads to its end, which must be a good one; the most memory that it had.
+    /// Reads to the successful end of the program. Returns its peak memory.
     pub(crate) fn finish(mut self) -> u64 {
         let mut peak = 0;
         while self.read(PATIENCE) {
@@ -96,7 +96,7 @@ impl Terminal {
         peak
     }
 
-    /// Reads what there is; false when nothing comes in time, or ever again.
+    /// Reads available output. `false` if none comes in time, or ever again.
     #[expect(unsafe_code, reason = "the standard library cannot wait for a while until a file can be read")]
     fn read(&mut self, patience: Duration) -> bool {
         let mut ready = libc::pollfd { fd: self.ours.as_raw_fd(), events: libc::POLLIN, revents: 0 };
@@ -105,7 +105,7 @@ impl Terminal {
             return false;
         }
         let mut piece = [0; 1 << 16];
-        // A terminal whose program is gone cannot be read any more.
+        // A terminal without its program cannot be read.
         let count = self.ours.read(&mut piece).unwrap_or(0);
         self.shown.extend_from_slice(&piece[..count]);
         let asked = self.shown.windows(QUESTION.len()).filter(|window| *window == QUESTION).count();
@@ -117,7 +117,7 @@ impl Terminal {
     }
 }
 
-impl Drop for Terminal {
+impl Drop for BenchTerminal {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,4 +1,4 @@
-//! One trivial cell on a kernel that is ready: what we add to what the kernel itself takes.
+//! One trivial cell on a ready kernel: our overhead over the kernel itself.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
@@ -70,7 +70,7 @@ async fn measure() -> Vec<Figure> {
     ]
 }
 
-/// What a kernel is given here: nothing but a place to run.
+/// A launch with nothing but a folder.
 pub(crate) fn launch(folder: &Path) -> Launch {
     Launch {
         cwd: folder.to_owned(),
@@ -104,7 +104,8 @@ async fn per_cell(kernel: &dyn Kernel) -> Duration {
     Duration::from_secs_f64(median(times.into_iter()).unwrap_or_default())
 }
 
-/// A peer that measures itself: it runs a batch of cells for each line it gets, and answers with the median.
+/// A peer that measures itself: it runs a batch of cells per line of input, and answers with the
+/// median.
 pub(crate) struct Script {
     name: String,
     process: Child,
@@ -139,7 +140,7 @@ impl Script {
         Duration::from_secs_f64(self.ask(CELLS))
     }
 
-    /// The peer's answer; other lines, which its libraries may print, are none.
+    /// The peer's answer. Skips lines that its libraries print.
     pub(crate) fn ask(&mut self, cells: usize) -> f64 {
         let asked = writeln!(self.requests, "{cells}");
         let answer = self.answers.by_ref().map_while(Result::ok).find_map(|line| line.trim().parse().ok());

@@ -1,4 +1,4 @@
-//! How long it takes until the program does what it was asked.
+//! Time until the program has done a small task.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,4 @@
-//! Floods of output: how fast they are saved, in how much memory, and whether all of it is there.
+//! Floods of output: speed and memory of saving them, and completeness.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -16,7 +16,8 @@ const ROUNDS: usize = 3;
 const LINES: usize = 300_000;
 const DISPLAYS: usize = 20_000;
 
-/// A flood: its name, the code, the size of its largest single output, and how much of it a notebook holds.
+/// A flood: its name, the code, the size of its largest output, and the amount that a notebook
+/// keeps.
 struct Flood {
     name: &'static str,
     code: String,
@@ -66,7 +67,8 @@ pub(crate) fn run() -> Vec<Figure> {
                 .arg(notebook);
             measure::run(command.env("CELLIST_HOME", folder.path().join("home")).stdout(Stdio::null()))
         };
-        // Each round runs a notebook without outputs: those of the last round would count as our memory.
+        // Each round runs a notebook without outputs. Those of the last round would count as our
+        // memory.
         let fresh = |notebook: &Path| code_cells(notebook, &[&flood.code]);
         let mut runner = |_| {
             fresh(on_runner);
@@ -115,7 +117,7 @@ pub(crate) fn run() -> Vec<Figure> {
     figures
 }
 
-/// 20,000 displays for an observer that looks away for three seconds.
+/// 20,000 displays for an observer that pauses for three seconds.
 async fn paused_observer(python: &Path) -> Vec<Figure> {
     let code = format!("from IPython.display import display\nfor n in range({DISPLAYS}):\n    display(n)");
     let folder = tempfile::tempdir().expect("a temporary folder");

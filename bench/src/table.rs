@@ -1,18 +1,18 @@
-//! What was measured against what was promised.
+//! Measured figures beside their targets.
 
-/// One promise.
+/// One figure.
 pub(crate) struct Figure {
-    /// What is promised.
+    /// The promise.
     pub(crate) promise: &'static str,
-    /// The other side, in words, and what it took.
+    /// The peer, and its result.
     pub(crate) other: (&'static str, String),
-    /// What ours took.
+    /// Our result.
     pub(crate) ours: String,
     /// The ratio or difference that counts.
     pub(crate) value: f64,
-    /// How `value` reads, such as `1.2x`.
+    /// The unit of `value`, such as `x` in `1.2x`.
     pub(crate) unit: &'static str,
-    /// What it may be.
+    /// The allowed range.
     pub(crate) target: Target,
 }
 
@@ -31,7 +31,7 @@ impl Figure {
     }
 }
 
-/// The figures as aligned columns.
+/// Formats the figures as aligned columns.
 pub(crate) fn render(figures: &[Figure]) -> String {
     let mut rows = vec![["", "against", "it took", "ours took", "figure", "target", ""].map(str::to_owned)];
     for figure in figures {

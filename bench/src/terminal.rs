@@ -1,4 +1,5 @@
-//! A person's terminal: how soon a notebook is on the screen, how soon a key has its frame, and what a stream costs there.
+//! The terminal viewer: time to the first screen, time from a key to its frame, and the cost of a
+//! stream.
 
 use std::fs::File;
 use std::path::Path;
@@ -7,12 +8,12 @@ use std::time::{Duration, Instant};
 
 use crate::made;
 use crate::measure::{Took, cellist, in_mb, in_ms, in_turn, median, run as run_to_its_end};
-use crate::pty::Terminal;
+use crate::pty::BenchTerminal;
 use crate::table::{Figure, Target};
 
 const ROUNDS: usize = 9;
 const KEYS: usize = 100;
-/// A screen that is silent for this long is finished.
+/// A screen without output for this long is finished.
 const QUIET: Duration = Duration::from_millis(20);
 
 pub(crate) fn run() -> Vec<Figure> {
@@ -28,13 +29,13 @@ fn command(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// A notebook of 1,000 cells: its first screen, and the frames while someone walks through it.
+/// A notebook of 1,000 cells: its first screen, and the frames while a user scrolls.
 fn viewing(folder: &Path) -> Vec<Figure> {
     made::thousand_cells(&folder.join("nb.ipynb"));
     let (mut first, mut frames) = (Vec::new(), Vec::new());
     for round in 0..=ROUNDS {
         let began = Instant::now();
-        let mut terminal = Terminal::start(command(folder, &["view", "nb.ipynb", "--standalone"]));
+        let mut terminal = BenchTerminal::start(command(folder, &["view", "nb.ipynb", "--standalone"]));
         terminal.until("cell 0 of 1000");
         let took = began.elapsed();
         terminal.settle(QUIET);
@@ -68,7 +69,7 @@ fn viewing(folder: &Path) -> Vec<Figure> {
     ]
 }
 
-/// 100,000 lines of a cell, on a terminal and as plain text; and what ten times as many take of memory.
+/// 100,000 lines of a cell, on a terminal and as plain text, and the memory of ten times as many.
 fn streaming(folder: &Path) -> [Figure; 2] {
     let printing = |name: &str, lines: usize| {
         let source =
@@ -80,7 +81,7 @@ fn streaming(folder: &Path) -> [Figure; 2] {
     let words = |name| ["run", name, "--output", "done.ipynb", "--backend", "runner"];
     let on_terminal = |name| {
         let began = Instant::now();
-        let peak_bytes = Terminal::start(command(folder, &words(name))).finish();
+        let peak_bytes = BenchTerminal::start(command(folder, &words(name))).finish();
         Took { wall: began.elapsed(), peak_bytes }
     };
     let mut plain = |_| {

@@ -34,7 +34,7 @@ pub(crate) fn run() -> Vec<Figure> {
         let write = measure::run(program(&["write"]).arg(&ours).arg(&text).stdout(Stdio::null()));
         read.and(&write)
     };
-    // As many programs as ours, and as many bytes read and written, with nothing in between.
+    // As many programs as ours, and as many bytes read and written, with no work in between.
     let mut native_copies = |_| {
         let copy = |from: &Path, to: &Path| measure::run(Command::new(beside("floor-copy")).args([from, to]));
         let (there, back) =

@@ -1,4 +1,4 @@
-//! What a command takes whose session is there already, from the start of its process to its end.
+//! Time of a command with a running session, from the start of its process to its end.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,7 +14,7 @@ pub(crate) fn run() -> Vec<Figure> {
     let python = testkit::python("bench-kernels");
     let notebook = folder.path().join("theirs.ipynb");
     code_cells(&notebook, &["print(6 * 7)"]);
-    let host = Stopping(folder.path());
+    let host = StopHostOnDrop(folder.path());
     let exec = |code: &str| {
         let mut command = host.command();
         command.args(["exec", "--session", "warm", code]);
@@ -56,10 +56,10 @@ pub(crate) fn run() -> Vec<Figure> {
     ]
 }
 
-/// A folder to work in, whose host is stopped at the end.
-struct Stopping<'a>(&'a Path);
+/// A folder whose host is stopped at the end.
+struct StopHostOnDrop<'a>(&'a Path);
 
-impl Stopping<'_> {
+impl StopHostOnDrop<'_> {
     fn command(&self) -> Command {
         let mut command = Command::new(cellist());
         command.current_dir(self.0).env("CELLIST_HOME", self.0.join("home"));
@@ -67,7 +67,7 @@ impl Stopping<'_> {
     }
 }
 
-impl Drop for Stopping<'_> {
+impl Drop for StopHostOnDrop<'_> {
     fn drop(&mut self) {
         let _ = self.command().arg("stop").stdout(Stdio::null()).status();
     }

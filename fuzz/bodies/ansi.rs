@@ -1,9 +1,9 @@
-//! What must hold for the cleaner on any bytes: chunks don't matter, and nothing is left that could steer a
-//! terminal.
+//! Properties of the cleaner on any bytes: the result does not depend on chunks, and has no control
+//! sequences.
 
 use cellist_output::{Ansi, Cleaner, clean};
 
-/// The first bytes choose the chunk sizes, the rest is the stream.
+/// The first bytes choose the chunk sizes. The rest is the stream.
 pub fn ansi(data: &[u8]) {
     let (sizes, stream) = data.split_at(data.len().min(4));
     for ansi in [Ansi::Remove, Ansi::KeepColour] {
@@ -40,7 +40,7 @@ fn line_ends(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| **byte == b'\n').count()
 }
 
-/// Removes the only sequences that may be left, `ESC [ digits and semicolons m`.
+/// Removes the only allowed sequences, `ESC [ digits and semicolons m`.
 fn without_styles(text: &str) -> String {
     let mut plain = String::new();
     let mut parts = text.split('\u{1b}');

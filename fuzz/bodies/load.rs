@@ -1,8 +1,8 @@
-//! Any bytes at all: reading them ends in an error or in a notebook that is written back as it was.
+//! Any bytes: parsing fails, or makes a notebook that is written back unchanged.
 
 use cellist_notebook::{CellType, Ids, Notebook};
 
-/// Reads `data`, and if it is a notebook, saves it, edits it and reads the result again.
+/// Parses `data`. A notebook is saved, edited and parsed again.
 pub(crate) fn load(data: &[u8]) {
     let Ok(notebook) = Notebook::parse(data.to_vec(), Ids::seeded(1)) else {
         return;
@@ -19,6 +19,7 @@ pub(crate) fn load(data: &[u8]) {
         edited.set_source(0, "changed\n\nline");
         edited.set_type(0, CellType::Markdown);
     }
-    let reread = Notebook::parse(edited.to_bytes(), Ids::seeded(1)).expect("what was written is a notebook");
+    let reread =
+        Notebook::parse(edited.to_bytes(), Ids::seeded(1)).expect("the written bytes are a notebook");
     assert_eq!(reread.to_text(), edited.to_text());
 }

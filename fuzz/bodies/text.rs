@@ -1,4 +1,4 @@
-//! Any text at all: it is refused, or makes a notebook that reads back as that text in canonical form.
+//! Any text: it is refused, or makes a notebook that reads back as that text in canonical form.
 
 use cellist_notebook::{Ids, Notebook};
 
@@ -13,6 +13,6 @@ pub(crate) fn text(text: &str) {
     again.apply_text(&canonical, None).expect("text that was read can be written");
     assert_eq!(again.to_text(), canonical);
     let reread =
-        Notebook::parse(notebook.to_bytes(), Ids::seeded(1)).expect("what was written is a notebook");
+        Notebook::parse(notebook.to_bytes(), Ids::seeded(1)).expect("the written bytes are a notebook");
     assert_eq!(reread.to_text(), canonical);
 }

@@ -1,4 +1,4 @@
-"""Says of each notebook on standard input whether nbformat accepts it. Ends when standard input does.
+"""Validates each notebook on standard input with nbformat. Ends when standard input does.
 
 A request is a line with a length, then so many bytes; the answer is one line of JSON: null, or the complaint.
 """
@@ -20,11 +20,11 @@ warnings.simplefilter("error", MissingIDFieldWarning)
 def complaint(data):
     try:
         text = data.decode("utf-8")
-        # The schema is held against what the file says, not against what the reader makes of it.
+        # Validates the raw JSON, not the notebook that the reader makes of it.
         nbformat.validate(json.loads(text))
         reads(text)
     except Exception as error:
-        # A schema complaint runs over many lines with the offending value at length; the first one says what is wrong.
+        # A schema error has many lines with the offending value; the first one has the reason.
         words = str(error).strip().splitlines() or [""]
         return f"{type(error).__name__}: {words[0]}"[:500]
     return None

@@ -1,4 +1,4 @@
-"""Asks the tests' provider by the official client of each protocol, and prints what the client understood."""
+"""Asks the scripted provider with the official client of each protocol. Prints the answers that the client parsed."""
 
 import json
 import sys
@@ -8,14 +8,20 @@ def openai(url):
     from openai import APIConnectionError, APIStatusError, OpenAI
 
     client = OpenAI(base_url=url + "/v1", api_key="k", max_retries=0)
-    tools = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}]
+    tools = [
+        {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+    ]
 
     def ask():
         seen = {"text": "", "calls": {}, "finish": None, "tokens": None}
         try:
             stream = client.chat.completions.create(
-                model="m", messages=[{"role": "user", "content": "hi"}], tools=tools, stream=True,
-                stream_options={"include_usage": True})
+                model="m",
+                messages=[{"role": "user", "content": "hi"}],
+                tools=tools,
+                stream=True,
+                stream_options={"include_usage": True},
+            )
             for chunk in stream:
                 for choice in chunk.choices:
                     seen["text"] += choice.delta.content or ""
@@ -45,7 +51,8 @@ def anthropic(url):
     def ask():
         try:
             with client.messages.stream(
-                    model="m", max_tokens=10, messages=[{"role": "user", "content": "hi"}], tools=tools) as stream:
+                model="m", max_tokens=10, messages=[{"role": "user", "content": "hi"}], tools=tools
+            ) as stream:
                 message = stream.get_final_message()
         except APIStatusError as error:
             return {"status": error.status_code, "retry": error.response.headers.get("retry-after")}
@@ -66,10 +73,13 @@ def gemini(url):
     from google.genai import errors, types
 
     client = genai.Client(api_key="k", http_options=types.HttpOptions(base_url=url))
-    look = types.FunctionDeclaration(name="look", parameters={"type": "OBJECT", "properties": {"x": {"type": "STRING"}}})
+    look = types.FunctionDeclaration(
+        name="look", parameters={"type": "OBJECT", "properties": {"x": {"type": "STRING"}}}
+    )
     config = types.GenerateContentConfig(
         tools=[types.Tool(function_declarations=[look])],
-        automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True))
+        automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+    )
 
     def ask():
         seen = {"text": "", "calls": [], "finish": None, "tokens": None}

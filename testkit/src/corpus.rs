@@ -1,12 +1,12 @@
-//! Where the repository and its notebooks are.
+//! Paths of the repository and its notebooks.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// The folder that holds the workspace's `Cargo.toml`.
+/// The folder with the workspace's `Cargo.toml`.
 ///
-/// Cargo says where it runs something. Where this was built may be another copy of the repository that had the same
-/// target folder.
+/// Cargo sets it when it runs a program. The build folder may have been another copy of the
+/// repository with the same target folder.
 pub fn repo_root() -> PathBuf {
     let running = env::var_os("CARGO_MANIFEST_DIR").and_then(|folder| around(Path::new(&folder)));
     let built = || around(Path::new(env!("CARGO_MANIFEST_DIR")));
@@ -20,7 +20,8 @@ fn around(folder: &Path) -> Option<PathBuf> {
 /// Every notebook under `fixtures/`, sorted by path.
 ///
 /// # Panics
-/// When there is none, so that a test over the corpus cannot pass on nothing.
+///
+/// If there is none, so that a test over the corpus cannot pass on nothing.
 pub fn fixtures() -> Vec<PathBuf> {
     let root = repo_root().join("fixtures");
     let mut found = Vec::new();
@@ -33,7 +34,8 @@ pub fn fixtures() -> Vec<PathBuf> {
 /// The notebook at `fixtures/NAME`, where NAME is a path with or without `.ipynb`.
 ///
 /// # Panics
-/// When there is no such file.
+///
+/// If the file does not exist.
 pub fn fixture(name: &str) -> PathBuf {
     let exact = repo_root().join("fixtures").join(name);
     if exact.is_file() {

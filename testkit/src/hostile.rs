@@ -1,4 +1,4 @@
-//! A Jupyter kernel that greets as ZeroMQ does and then breaks the protocol.
+//! A Jupyter kernel that completes the ZeroMQ greeting and then breaks the protocol.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// A kernelspec called `hostile`. Its process does nothing; the sockets of the kernel are served in this process, so that
-/// an attack goes on when the kernel is killed.
+/// A kernelspec called `hostile`. Its process does nothing. This process serves the kernel's
+/// sockets, so that an attack continues after the kernel is killed.
 pub struct HostileKernel {
     folder: PathBuf,
 }
 
 impl HostileKernel {
-    /// The kernel whose files are in a folder.
+    /// A kernel with its files in a folder.
     pub fn new(folder: &Path) -> HostileKernel {
         let spec = folder.join("kernels/hostile");
         fs::create_dir_all(&spec).expect("the folder can be written");
@@ -30,12 +30,13 @@ impl HostileKernel {
         HostileKernel { folder: folder.to_owned() }
     }
 
-    /// The value of `JUPYTER_PATH` with which the kernel is found.
+    /// The value of `JUPYTER_PATH` for this kernel.
     pub fn jupyter_path(&self) -> &Path {
         &self.folder
     }
 
-    /// Serves the sockets of the next kernel that is started. Each connection is greeted and then left to `attack`.
+    /// Serves the sockets of the next kernel. Each connection is greeted and then passed to
+    /// `attack`.
     pub fn serve(&self, attack: impl Fn(&mut UnixStream) + Clone + Send + 'static) {
         let file = connection(&self.folder);
         thread::spawn(move || {
@@ -57,7 +58,7 @@ impl HostileKernel {
                         let attack = attack.clone();
                         thread::spawn(move || {
                             let mut stream = stream.expect("a client connected");
-                            // A client that has had enough hangs up at any moment.
+                            // The client may disconnect at any moment.
                             if greet_as_zmq(&mut stream).is_ok() {
                                 attack(&mut stream);
                             }
@@ -73,10 +74,11 @@ fn connection(folder: &Path) -> PathBuf {
     folder.join("connection.json")
 }
 
-/// Greets as a publishing ZeroMQ socket does.
+/// Sends the greeting of a publishing ZeroMQ socket.
 ///
 /// # Errors
-/// When the client hangs up.
+///
+/// If the client disconnects.
 pub fn greet_as_zmq(stream: &mut (impl Read + Write)) -> io::Result<()> {
     let mut greeting = [0; 64];
     (greeting[0], greeting[9], greeting[10]) = (0xff, 0x7f, 3);

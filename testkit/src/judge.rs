@@ -1,4 +1,4 @@
-//! Python's nbformat as the judge of what is a valid notebook: one process for a whole test program.
+//! Validates notebooks with Python's nbformat. One process serves a whole test program.
 
 use std::fmt;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::{python, repo_root};
 pub struct Invalid {
     /// The file.
     pub path: PathBuf,
-    /// nbformat's complaint: the name of the exception and its first line.
+    /// nbformat's error: the name of the exception and its first line.
     pub complaint: String,
 }
 
@@ -24,12 +24,14 @@ impl fmt::Display for Invalid {
     }
 }
 
-/// Judges files, and returns those that nbformat refuses, in the order given.
+/// Validates files. Returns those that nbformat refuses, in the given order.
 ///
-/// Missing and repeated cell ids count as errors where the format wants ids, though nbformat itself only warns.
+/// Missing and repeated cell ids count as errors where the format requires ids, though nbformat
+/// only warns.
 ///
 /// # Panics
-/// When a file cannot be read, or the Python environment is missing.
+///
+/// If a file cannot be read, or the Python environment is missing.
 pub fn validate<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<Invalid> {
     let mut refused = Vec::new();
     for path in paths {
@@ -43,14 +45,15 @@ pub fn validate<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Vec<Inval
     refused
 }
 
-/// Judges one notebook that need not be a file; the error is nbformat's complaint.
+/// Validates the bytes of one notebook. The error is nbformat's.
 ///
 /// # Panics
-/// When the Python environment is missing.
+///
+/// If the Python environment is missing.
 pub fn validate_bytes(notebook: &[u8]) -> Result<(), String> {
-    // Asked on each call, not only for the first, so that every test that is judged is counted.
+    // On each call, so that every test that uses it is counted.
     let interpreter = python("nbformat");
-    // A test that panicked in here left no judge behind, so a poisoned lock holds nothing broken.
+    // A panic inside leaves no judge behind, so a poisoned lock is safe.
     let mut seat = JUDGE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut judge = seat.take().unwrap_or_else(|| Judge::start(&interpreter));
     let complaint =
@@ -67,7 +70,7 @@ pub fn assert_valid(path: impl AsRef<Path>) {
     }
 }
 
-// Lives until the test program ends; the pipe closes then, and the process leaves by itself.
+// Lives until the test program ends. Then the pipe closes and the process exits.
 static JUDGE: Mutex<Option<Judge>> = Mutex::new(None);
 
 struct Judge {
@@ -103,7 +106,7 @@ impl Judge {
 }
 
 impl Drop for Judge {
-    // Only a judge that failed to answer is dropped: the others stay in the static.
+    // Only a judge that failed to answer is dropped. The others stay in the static.
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

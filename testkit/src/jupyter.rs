@@ -1,4 +1,4 @@
-//! Real servers of Jupyter on loopback: started by a test, shared by those that want the same, gone with the last.
+//! Real Jupyter servers on loopback. Tests with equal needs share one, and the last one stops it.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::{Scratch, python};
 
-/// Which server.
+/// The kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flavour {
     /// Jupyter Kernel Gateway.
@@ -20,7 +20,7 @@ pub enum Flavour {
     JupyterServer,
     /// Jupyter Enterprise Gateway.
     EnterpriseGateway,
-    /// Jupyter Server as benchmarks have it, with what lets several work on one notebook.
+    /// Jupyter Server with real-time collaboration, for benchmarks.
     Collaboration,
 }
 
@@ -32,13 +32,13 @@ pub struct Jupyter {
     scratch: Scratch,
 }
 
-/// What lets its clients in.
+/// The token of its clients.
 pub const TOKEN: &str = "a-token-of-the-tests";
 
-/// Longer than a start takes on a machine that does other things.
+/// Time limit for the start on a busy machine.
 const START: Duration = Duration::from_secs(120);
 
-/// Ends itself with the process that started it.
+/// Exits with the process that started it.
 const SCRIPT: &str = "import os, signal, sys, threading
 def end_with_parent():
     sys.stdin.buffer.read()
@@ -57,7 +57,7 @@ impl Flavour {
         }
     }
 
-    /// The environment that its kernels run in.
+    /// The environment of its kernels.
     fn kernels(self) -> &'static str {
         match self {
             Flavour::KernelGateway | Flavour::JupyterServer | Flavour::EnterpriseGateway => "kernels",
@@ -105,7 +105,7 @@ impl Flavour {
 }
 
 impl Jupyter {
-    /// Starts a server with more arguments. Counts the calling test as one that ran on its environment.
+    /// Starts a server with more arguments. Counts the calling test as a user of its environment.
     pub fn start(flavour: Flavour, more: &[&str]) -> Jupyter {
         Jupyter::start_at(flavour, "", more)
     }
@@ -116,7 +116,7 @@ impl Jupyter {
     }
 
     fn start_at(flavour: Flavour, base: &str, more: &[&str]) -> Jupyter {
-        // Somebody else may take the port between our look and its use.
+        // Another process may take the free port before the server does.
         for _ in 0..5 {
             if let Some(server) = Jupyter::try_start(flavour, base, more) {
                 return server;
@@ -125,7 +125,7 @@ impl Jupyter {
         panic!("{flavour:?} does not start");
     }
 
-    /// The server that all tests of this process share which want one without limits.
+    /// The shared server of this process, for tests that need no special limits.
     pub fn shared(flavour: Flavour) -> Arc<Jupyter> {
         static SHARED: Mutex<Vec<(Flavour, Weak<Jupyter>)>> = Mutex::new(Vec::new());
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -189,37 +189,37 @@ impl Jupyter {
         Some(server)
     }
 
-    /// Its address.
+    /// The URL of the server.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Where it listens.
+    /// The address of the listener.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::from(([127, 0, 0, 1], self.port))
     }
 
-    /// The folder that it shows, where it shows one.
+    /// The folder that the server shows.
     pub fn root(&self) -> PathBuf {
         self.scratch.path().join("root")
     }
 
-    /// Its process.
+    /// The process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// What it wrote down.
+    /// The log of the server.
     pub fn log(&self) -> String {
         fs::read_to_string(self.scratch.path().join("log")).unwrap_or_default()
     }
 
-    /// Asks it something as any client would; the status and the body of the answer.
+    /// Sends a request. Returns status and body of the response.
     pub fn ask(&self, method: &str, path: &str, body: &str) -> (u16, String) {
         ask(self.port, method, path, body, START).expect("the server answers")
     }
 
-    /// Kills it, as an accident would.
+    /// Kills the server without warning.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -239,7 +239,7 @@ impl Flavour {
 
 impl Drop for Jupyter {
     fn drop(&mut self) {
-        // It ends its kernels before it goes.
+        // It ends its kernels before it exits.
         drop(self.child.stdin.take());
         let began = Instant::now();
         while self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
@@ -258,7 +258,7 @@ fn answers(port: u16, base: &str) -> bool {
 
 fn ask(port: u16, method: &str, path: &str, body: &str, patience: Duration) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
-    // Whoever else listens there may never answer.
+    // Another program on this port may never answer.
     stream.set_read_timeout(Some(patience)).ok()?;
     let length = body.len();
     write!(

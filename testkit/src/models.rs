@@ -1,5 +1,4 @@
-//! A provider of models that says what a test wrote for it, in the words of whichever protocol it is asked in, and keeps
-//! what it was asked.
+//! A scripted provider of models. It speaks the protocol of each request and records all requests.
 
 mod dialect;
 mod said;
@@ -15,81 +14,81 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use dialect::Dialect;
-use said::Ending;
+use dialect::ModelProtocol;
 pub use said::Said;
+use said::ScriptedEnding;
 
-/// Longer than anything takes on a machine that is busy.
+/// A timeout for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often it is looked whether somebody still waits.
+/// Interval of checks whether the client is still connected.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A request as it was recorded.
+/// A recorded request.
 #[derive(Clone, Debug, Serialize)]
-pub struct Asked {
-    /// What was asked for.
+pub struct ModelRequest {
+    /// The path of the request.
     pub path: String,
-    /// All headers, in small letters.
+    /// All headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Value,
 }
 
-/// A provider on this machine. It ends when it is dropped.
+/// A provider on this machine. It stops when it is dropped.
 pub struct Models {
     port: u16,
-    shared: Arc<Shared>,
+    shared: Arc<ModelsShared>,
     listener: Option<JoinHandle<()>>,
 }
 
-/// What whoever listens to a provider is told, at once.
+/// Events for an observer of the provider.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum News<'a> {
-    /// It was asked.
-    Asked(&'a Asked),
-    /// A piece of an answer was handed to the network.
+    /// A request arrived.
+    Asked(&'a ModelRequest),
+    /// A piece of an answer was written to the socket.
     Sent {
         /// The number of the request, from 1.
         request: usize,
         /// The number of the piece, from 0.
         piece: usize,
-        /// When, in milliseconds of Unix time.
+        /// Unix time in milliseconds.
         at: f64,
     },
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct ModelsShared {
+    state: Mutex<ModelsState>,
     news: Condvar,
     tell: Box<dyn Fn(News<'_>) + Send + Sync>,
 }
 
 #[derive(Default)]
-struct State {
+struct ModelsState {
     script: VecDeque<Said>,
-    asked: Vec<Asked>,
+    asked: Vec<ModelRequest>,
     released: usize,
     is_closed: bool,
     connections: Vec<JoinHandle<()>>,
 }
 
 impl Models {
-    /// Starts one that says this, one after the other. When all is said, it has a problem of its own.
+    /// Starts a provider with a script of answers. After the last one it answers with an error.
     pub fn start(script: impl IntoIterator<Item = Said>) -> Models {
         Models::start_telling(script, |_| {})
     }
 
-    /// The same, with someone who listens to what is asked and sent.
+    /// [`Models::start`] with an observer of requests and sent pieces.
     pub fn start_telling(
         script: impl IntoIterator<Item = Said>,
         tell: impl Fn(News<'_>) + Send + Sync + 'static,
     ) -> Models {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port can be had");
         let port = listener.local_addr().expect("it listens").port();
-        let state = State { script: script.into_iter().collect(), ..State::default() };
-        let shared = Shared { state: Mutex::new(state), news: Condvar::new(), tell: Box::new(tell) };
+        let state = ModelsState { script: script.into_iter().collect(), ..ModelsState::default() };
+        let shared = ModelsShared { state: Mutex::new(state), news: Condvar::new(), tell: Box::new(tell) };
         let shared = Arc::new(shared);
         let serving = Arc::clone(&shared);
         let listening = thread::spawn(move || {
@@ -105,31 +104,31 @@ impl Models {
         Models { port, shared, listener: Some(listening) }
     }
 
-    /// Says more, after what is left.
+    /// Appends answers to the script.
     pub fn say(&self, said: impl IntoIterator<Item = Said>) {
         self.shared.lock().script.extend(said);
     }
 
-    /// Says nothing of what is left, and holds nothing back for what was let go too often.
+    /// Clears the rest of the script, and resets surplus releases.
     pub fn forget(&self) {
         let mut state = self.shared.lock();
         state.script.clear();
         state.released = 0;
     }
 
-    /// The address, without any path.
+    /// The URL without a path.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// What was asked so far.
-    pub fn asked(&self) -> Vec<Asked> {
+    /// All requests so far.
+    pub fn asked(&self) -> Vec<ModelRequest> {
         self.shared.lock().asked.clone()
     }
 
-    /// Waits until so much was asked.
+    /// Waits for a number of requests.
     #[track_caller]
-    pub fn wait_for(&self, count: usize) -> Vec<Asked> {
+    pub fn wait_for(&self, count: usize) -> Vec<ModelRequest> {
         let until = Instant::now() + PATIENCE;
         let mut state = self.shared.lock();
         while state.asked.len() < count {
@@ -140,12 +139,12 @@ impl Models {
         state.asked.clone()
     }
 
-    /// The port of that address.
+    /// The port of the URL.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Lets one answer that is held go on.
+    /// Lets one held answer continue.
     pub fn release(&self) {
         self.shared.lock().released += 1;
         self.shared.news.notify_all();
@@ -156,7 +155,7 @@ impl Drop for Models {
     fn drop(&mut self) {
         self.shared.lock().is_closed = true;
         self.shared.news.notify_all();
-        // The listener looks up when someone comes.
+        // Wakes the listener, which waits for a connection.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
         if let Some(listener) = self.listener.take() {
             let _ = listener.join();
@@ -166,8 +165,8 @@ impl Drop for Models {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl ModelsShared {
+    fn lock(&self) -> MutexGuard<'_, ModelsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -178,13 +177,13 @@ impl Shared {
         let (path, body) = (asked.path.clone(), asked.body.clone());
         let (said, number) = {
             let mut state = self.lock();
-            // In the order in which answers are given out.
+            // In the order in which answers are taken from the script.
             (self.tell)(News::Asked(&asked));
             state.asked.push(asked);
             (state.script.pop_front(), state.asked.len())
         };
         self.news.notify_all();
-        let Some(dialect) = Dialect::of(&path) else {
+        let Some(dialect) = ModelProtocol::of(&path) else {
             return refuse(
                 &mut stream,
                 404,
@@ -196,20 +195,20 @@ impl Shared {
             return refuse(&mut stream, 400, &[], &dialect.failure(400, &problem));
         }
         let said = said.unwrap_or_else(|| Said::refusal(500, "the script has ended"));
-        if let Ending::Refused { status, headers, words } = &said.ending {
+        if let ScriptedEnding::Refused { status, headers, words } = &said.ending {
             return refuse(&mut stream, *status, headers, &dialect.failure(*status, words));
         }
         write!(
             stream,
             "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n"
         )?;
-        let is_too_long = matches!(said.ending, Ending::TooLong);
+        let is_too_long = matches!(said.ending, ScriptedEnding::TooLong);
         let answer = dialect.answer(&said.pieces, &said.calls, is_too_long, number);
         send(&mut stream, &answer.before)?;
         let last = answer.pieces.len().saturating_sub(1);
         for (piece, text) in answer.pieces.iter().enumerate() {
             self.pause(said.pause());
-            if matches!(said.ending, Ending::Held) && piece == last {
+            if matches!(said.ending, ScriptedEnding::Held) && piece == last {
                 self.hold(&stream)?;
             }
             let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64() * 1000.0;
@@ -217,18 +216,21 @@ impl Shared {
             (self.tell)(News::Sent { request: number, piece, at });
         }
         match said.ending {
-            Ending::Cut => return Ok(()),
-            Ending::Garbled => {
+            ScriptedEnding::Cut => return Ok(()),
+            ScriptedEnding::Garbled => {
                 send(&mut stream, "event: content_block_delta\ndata: {\"what is\": this?\n\n")?;
             }
-            Ending::Held if answer.pieces.is_empty() => self.hold(&stream)?,
-            Ending::Whole | Ending::Held | Ending::TooLong | Ending::Refused { .. } => {}
+            ScriptedEnding::Held if answer.pieces.is_empty() => self.hold(&stream)?,
+            ScriptedEnding::Whole
+            | ScriptedEnding::Held
+            | ScriptedEnding::TooLong
+            | ScriptedEnding::Refused { .. } => {}
         }
         send(&mut stream, &answer.after)?;
         stream.write_all(b"0\r\n\r\n")
     }
 
-    /// Waits until an answer may go on, or nobody waits for it any more.
+    /// Waits until an answer may continue, or its client has disconnected.
     fn hold(&self, stream: &TcpStream) -> io::Result<()> {
         let until = Instant::now() + PATIENCE;
         let mut state = self.lock();
@@ -245,7 +247,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Lets some time go by, unless all ends meanwhile.
+    /// Pauses, unless the provider stops meanwhile.
     fn pause(&self, pause: Duration) {
         let until = Instant::now() + pause;
         let mut state = self.lock();
@@ -259,7 +261,7 @@ impl Shared {
     }
 }
 
-/// Whether whoever asked has closed the connection.
+/// Whether the client has closed the connection.
 fn is_gone(stream: &TcpStream) -> io::Result<bool> {
     stream.set_nonblocking(true)?;
     let seen = stream.peek(&mut [0]);
@@ -271,7 +273,7 @@ fn is_gone(stream: &TcpStream) -> io::Result<bool> {
     }
 }
 
-fn read(stream: &TcpStream) -> io::Result<Option<Asked>> {
+fn read(stream: &TcpStream) -> io::Result<Option<ModelRequest>> {
     let mut reader = BufReader::new(stream);
     let mut first = String::new();
     if reader.read_line(&mut first)? == 0 {
@@ -290,7 +292,7 @@ fn read(stream: &TcpStream) -> io::Result<Option<Asked>> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    Ok(Some(Asked { path, headers, body }))
+    Ok(Some(ModelRequest { path, headers, body }))
 }
 
 fn send(stream: &mut TcpStream, text: &str) -> io::Result<()> {

@@ -1,94 +1,103 @@
-//! The real parts that tests and benchmarks run on, in one table. `cargo xtask` builds them; this file only finds them.
+//! The table of real parts for tests and benchmarks. `cargo xtask` builds them; this file finds
+//! them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::{tally, target_dir};
 
-/// Something real that a test runs on: built once, pinned, kept under the target folder.
+/// A real part of tests: built once, pinned, kept under the target folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Part {
-    /// What tests call it; also the name of its folder and of its file of pins.
+pub struct TestPart {
+    /// The name in tests, of its folder and of its file of pins.
     pub name: &'static str,
-    /// How it is built.
-    pub kind: Kind,
-    /// Which command builds it.
+    /// The way to build it.
+    pub kind: PartKind,
+    /// The command that needs it.
     pub needed_by: NeededBy,
 }
 
-/// How a part is built.
+/// The way to build a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// A Python environment in `python/NAME` under the target folder, from `testkit/python/NAME.txt`.
+pub enum PartKind {
+    /// A Python environment in `python/NAME` under the target folder, from
+    /// `testkit/python/NAME.txt`.
     Python,
-    /// Node packages in `node/NAME` under the target folder, from the lock file in `testkit/node/NAME`. Node itself comes
-    /// with the Python environment `mcp`, so that nothing has to be installed on the machine.
+    /// Node packages in `node/NAME` under the target folder, from the lock file in
+    /// `testkit/node/NAME`. Node itself comes with the Python environment `mcp`, so that nothing
+    /// has to be installed.
     Node,
 }
 
-/// Which command needs a part.
+/// The command that needs a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeededBy {
-    /// `cargo xtask test`, and so also `cargo xtask setup`.
+    /// `cargo xtask test`, and therefore `cargo xtask setup`.
     Tests,
-    /// `cargo xtask bench` alone.
+    /// `cargo xtask check` and `cargo xtask format`, and so also the commands above. No test runs on it.
+    Checks,
+    /// `cargo xtask bench` only.
     Bench,
 }
 
-/// Every part there is.
-pub const PARTS: &[Part] = &[
-    Part { name: "nbformat", kind: Kind::Python, needed_by: NeededBy::Tests },
-    Part { name: "kernels", kind: Kind::Python, needed_by: NeededBy::Tests },
-    Part { name: "gateway", kind: Kind::Python, needed_by: NeededBy::Tests },
-    Part { name: "enterprise", kind: Kind::Python, needed_by: NeededBy::Tests },
-    Part { name: "vermin", kind: Kind::Python, needed_by: NeededBy::Tests },
-    Part { name: "mcp", kind: Kind::Python, needed_by: NeededBy::Tests },
-    Part { name: "mcp-clients", kind: Kind::Node, needed_by: NeededBy::Tests },
-    Part { name: "models", kind: Kind::Python, needed_by: NeededBy::Tests },
-    Part { name: "wheel", kind: Kind::Python, needed_by: NeededBy::Tests },
-    Part { name: "bench-lean", kind: Kind::Python, needed_by: NeededBy::Bench },
-    Part { name: "bench-jupytext", kind: Kind::Python, needed_by: NeededBy::Bench },
-    Part { name: "bench-kernels", kind: Kind::Python, needed_by: NeededBy::Bench },
-    Part { name: "bench-mcp", kind: Kind::Python, needed_by: NeededBy::Bench },
+/// All parts.
+pub const PARTS: &[TestPart] = &[
+    TestPart { name: "nbformat", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "kernels", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "kernels-6", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "ipython-8", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "gateway", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "enterprise", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "vermin", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "mcp", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "mcp-clients", kind: PartKind::Node, needed_by: NeededBy::Tests },
+    TestPart { name: "models", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "wheel", kind: PartKind::Python, needed_by: NeededBy::Tests },
+    TestPart { name: "ruff", kind: PartKind::Python, needed_by: NeededBy::Checks },
+    TestPart { name: "bench-lean", kind: PartKind::Python, needed_by: NeededBy::Bench },
+    TestPart { name: "bench-jupytext", kind: PartKind::Python, needed_by: NeededBy::Bench },
+    TestPart { name: "bench-kernels", kind: PartKind::Python, needed_by: NeededBy::Bench },
+    TestPart { name: "bench-corpus", kind: PartKind::Python, needed_by: NeededBy::Bench },
+    TestPart { name: "bench-mcp", kind: PartKind::Python, needed_by: NeededBy::Bench },
 ];
 
 const STAMP: &str = "cellist-stamp";
 
-impl Part {
-    /// The folder that the part is built in.
+impl TestPart {
+    /// The folder of the part.
     pub fn folder(&self) -> PathBuf {
         match self.kind {
-            Kind::Python => target_dir().join("python").join(self.name),
-            Kind::Node => target_dir().join("node").join(self.name),
+            PartKind::Python => target_dir().join("python").join(self.name),
+            PartKind::Node => target_dir().join("node").join(self.name),
         }
     }
 
-    /// The file that says the part is whole, and of what it was built.
+    /// The stamp of a complete build, with its inputs.
     pub fn stamp(&self) -> PathBuf {
         self.folder().join(STAMP)
     }
 
-    /// What tests use of it, in the folder that it was built in.
+    /// The path that tests use, in the folder of the part.
     fn in_folder(&self, folder: &Path) -> Result<PathBuf, String> {
-        let (used, what) = match self.kind {
-            Kind::Python => (folder.join("bin").join("python"), "the Python environment"),
-            Kind::Node => (folder.join("node_modules"), "the folder of Node packages"),
+        let (used, kind) = match self.kind {
+            PartKind::Python => (folder.join("bin").join("python"), "the Python environment"),
+            PartKind::Node => (folder.join("node_modules"), "the folder of Node packages"),
         };
         if folder.join(STAMP).is_file() && used.exists() {
             return Ok(used);
         }
         let command = match self.needed_by {
-            NeededBy::Tests => "setup",
+            NeededBy::Tests | NeededBy::Checks => "setup",
             NeededBy::Bench => "bench",
         };
-        Err(format!("{what} {} is missing: run `cargo xtask {command}`", self.name))
+        Err(format!("{kind} {} is missing: run `cargo xtask {command}`", self.name))
     }
 }
 
-/// The Python environment that Node comes with.
+/// The Python environment with Node.
 pub const NODE: &str = "mcp";
 
-/// The folder of Node itself, within the Python environment that it comes with.
+/// The folder of Node, inside its Python environment.
 pub fn node_folder() -> Option<PathBuf> {
     let libraries = target_dir().join("python").join(NODE).join("lib");
     let versions = fs::read_dir(libraries).ok()?.flatten();
@@ -96,25 +105,27 @@ pub fn node_folder() -> Option<PathBuf> {
     folders.find(|folder| folder.is_dir())
 }
 
-/// Node, and the packages of a part of the table. Counts the calling test as one that ran on it.
+/// Node, and the packages of a part. Counts the calling test as a user of it.
 ///
 /// # Panics
-/// When the table has no such part or it was not built yet.
+///
+/// If the table has no such part, or it is not built.
 pub fn node(name: &str) -> (PathBuf, PathBuf) {
-    let packages = find(name, Kind::Node);
+    let packages = find(name, PartKind::Node);
     let folder = node_folder().expect("Node comes with the environment mcp: run `cargo xtask setup`");
     (folder.join("bin").join("node"), packages)
 }
 
-/// The interpreter of a Python environment. Counts the calling test as one that ran on it.
+/// The interpreter of a Python environment. Counts the calling test as a user of it.
 ///
 /// # Panics
-/// When the table has no such environment or it was not built yet.
+///
+/// If the table has no such environment, or it is not built.
 pub fn python(name: &str) -> PathBuf {
-    find(name, Kind::Python)
+    find(name, PartKind::Python)
 }
 
-fn find(name: &str, kind: Kind) -> PathBuf {
+fn find(name: &str, kind: PartKind) -> PathBuf {
     let part = PARTS
         .iter()
         .find(|part| part.name == name && part.kind == kind)

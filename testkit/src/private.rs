@@ -1,9 +1,9 @@
-//! Files that no agent may reach, for the tests of every way that leads to them.
+//! Files that no agent may reach, for the tests of every way to them.
 
-/// Text in each of these files, which no answer may hold.
+/// Text in each of these files. No answer may contain it.
 pub const SECRET: &str = "s3cret-needle";
 
-/// Files that hold secrets by their name.
+/// Files that have secrets by their name.
 pub const SECRETS: [&str; 30] = [
     ".env",
     ".env.production",

@@ -1,27 +1,27 @@
-//! A folder of a test's own.
+//! A temporary folder for a test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// An empty folder that goes away with the value.
+/// An empty folder, removed when dropped.
 #[derive(Debug)]
 pub struct Scratch(TempDir);
 
 impl Scratch {
-    /// A new folder in the system's place for temporary files.
+    /// Makes a folder in the system's temporary folder.
     #[expect(clippy::new_without_default, reason = "making a folder is not a default value")]
     pub fn new() -> Self {
         Self(tempfile::Builder::new().prefix("cellist-").tempdir().expect("the temporary folder is writable"))
     }
 
-    /// Where the folder is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
 
-    /// Writes a file, with the folders above it, and says where it is.
+    /// Writes a file and makes its parent folders. Returns its path.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path().join(name);
         fs::create_dir_all(path.parent().expect("a file in a folder has a parent"))
@@ -30,7 +30,7 @@ impl Scratch {
         path
     }
 
-    /// Copies a file in under its own name and says where the copy is.
+    /// Copies a file into the folder under its own name. Returns the path of the copy.
     pub fn copy(&self, file: &Path) -> PathBuf {
         let bytes =
             fs::read(file).unwrap_or_else(|error| panic!("{} cannot be read: {error}", file.display()));

@@ -1,14 +1,16 @@
-//! Which test ran on which real part. `cargo xtask test` names the file, reads it afterwards and prints the counts.
+//! Records which test ran on which real part. `cargo xtask test` sets the file, reads it afterwards
+//! and prints the counts.
 
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 use std::{env, thread};
 
-/// The variable that names the file. Without it nothing is recorded.
+/// The environment variable with the file. Without it nothing is recorded.
 pub const TALLY: &str = "CELLIST_TALLY";
 
-/// Counts the calling test as one that ran on `part`. Call it from the test's own thread, which carries its name.
+/// Counts the calling test as a user of `part`. Call it on the test's own thread, which has its
+/// name.
 pub fn tally(part: &str) {
     if let Some(file) = env::var_os(TALLY) {
         record(Path::new(&file), part);
@@ -20,7 +22,7 @@ fn record(file: &Path, part: &str) {
     let program = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let thread = thread::current();
     let line = format!("{part}\t{program}\t{}\n", thread.name().unwrap_or("unnamed"));
-    // One write in append mode: lines of tests that run at the same time do not mix.
+    // One write in append mode: lines of parallel tests do not mix.
     let written = OpenOptions::new()
         .create(true)
         .append(true)

@@ -1,17 +1,17 @@
-//! Where cargo builds, which is where the parts are kept.
+//! Finds cargo's target folder, where the parts are kept.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
-/// Cargo's target folder, whatever setting moved it.
+/// Cargo's target folder, with any setting that moves it.
 ///
-/// The running program lies in it, which is the only trace of the setting that always reaches a test.
+/// Found above the running program: no other trace of the setting always reaches a test.
 pub fn target_dir() -> PathBuf {
     let program = env::current_exe().expect("a running program has a path");
     above(&program).unwrap_or_else(|| crate::repo_root().join("target"))
 }
 
-// Cargo writes this file at the top of each target folder, whoever made the folder.
+// Cargo writes this file into each target folder.
 fn above(program: &Path) -> Option<PathBuf> {
     program.ancestors().find(|folder| folder.join(".rustc_info.json").is_file()).map(Path::to_owned)
 }

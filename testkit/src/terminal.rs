@@ -1,4 +1,4 @@
-//! A terminal as a person has it: what is typed goes in, and what is seen there can be looked at.
+//! A terminal for a program under test: the test types, and reads the screen.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::python;
 
-/// Stands between pipes and a terminal that a program runs on. Ends with the program's status.
+/// Connects pipes to the terminal of a program. Ends with the program's status.
 const RELAY: &str = r#"
 import fcntl, os, pty, select, struct, sys, termios
 columns, rows = int(sys.argv[1]), int(sys.argv[2])
@@ -36,31 +36,31 @@ _, status = os.waitpid(program, 0)
 sys.exit(os.waitstatus_to_exitcode(status) % 256)
 "#;
 
-/// Longer than anything takes on a machine that is busy.
+/// A timeout for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A program on a terminal, which is gone for it when this is dropped.
+/// A program on a terminal. Dropping it closes the terminal.
 pub struct Terminal {
     relay: Child,
     keys: Option<ChildStdin>,
-    seen: Arc<(Mutex<Seen>, Condvar)>,
+    seen: Arc<(Mutex<TerminalView>, Condvar)>,
     reader: Option<JoinHandle<()>>,
     pid: u32,
 }
 
-struct Seen {
+struct TerminalView {
     terminal: vt100::Parser,
     raw: Vec<u8>,
     is_over: bool,
 }
 
 impl Terminal {
-    /// Starts a program on a terminal of this size, in columns and rows.
+    /// Starts a program on a terminal with a size in columns and rows.
     pub fn start(program: &Command, (columns, rows): (u16, u16)) -> Terminal {
         let mut command = Command::new(python("kernels"));
         command.args(["-c", RELAY, &columns.to_string(), &rows.to_string()]);
         command.arg(program.get_program()).args(program.get_args());
-        // A test may run below any terminal; the program is to see this one.
+        // Hides the terminal that the test itself runs in.
         for name in ["COLORTERM", "TERM_PROGRAM", "TMUX", "KITTY_WINDOW_ID", "LC_TERMINAL", "KONSOLE_VERSION"]
         {
             command.env_remove(name);
@@ -78,7 +78,8 @@ impl Terminal {
         let mut relay = command.spawn().expect("a terminal can be had");
         let (shown, stderr) = (relay.stdout.take(), relay.stderr.take());
         let (mut shown, mut stderr) = (shown.expect("it was piped"), stderr.expect("it was piped"));
-        let seen = Seen { terminal: vt100::Parser::new(rows, columns, 0), raw: Vec::new(), is_over: false };
+        let seen =
+            TerminalView { terminal: vt100::Parser::new(rows, columns, 0), raw: Vec::new(), is_over: false };
         let seen = Arc::new((Mutex::new(seen), Condvar::new()));
         let told = Arc::clone(&seen);
         let reader = thread::spawn(move || {
@@ -110,15 +111,15 @@ impl Terminal {
         self.pid
     }
 
-    /// Types.
+    /// Types keys.
     pub fn keys(&mut self, keys: &str) {
         let pipe = self.keys.as_mut().expect("it is open");
         pipe.write_all(keys.as_bytes()).and_then(|()| pipe.flush()).expect("keys are taken");
     }
 
-    /// Waits until something is so, and returns the screen then.
+    /// Waits for a condition. Returns the screen.
     #[track_caller]
-    pub fn wait(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+    pub fn wait(&self, expected: &str, is_so: impl Fn(&str) -> bool) -> String {
         let until = Instant::now() + PATIENCE;
         let mut seen = self.seen.0.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -127,31 +128,31 @@ impl Terminal {
                 return screen;
             }
             let left = until.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero() && !seen.is_over, "never seen: {what}\n{screen}");
+            assert!(!left.is_zero() && !seen.is_over, "never seen: {expected}\n{screen}");
             seen = self.seen.1.wait_timeout(seen, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    /// Waits until a text is seen.
+    /// Waits for a text on the screen.
     #[track_caller]
     pub fn wait_for(&self, text: &str) -> String {
         self.wait(text, |screen| screen.contains(text))
     }
 
-    /// What is seen now, with its colours.
+    /// The current screen, with its colours.
     pub fn screen(&self) -> vt100::Screen {
         self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).terminal.screen().clone()
     }
 
-    /// Waits for the end of the program: its status, and all that was sent to the terminal.
-    pub fn end(mut self) -> (i32, Ended) {
+    /// Waits for the end of the program. Returns its status and the final state of the terminal.
+    pub fn end(mut self) -> (i32, TerminalEnd) {
         let status = self.relay.wait().expect("it was started");
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
         }
         let seen = self.seen.0.lock().unwrap_or_else(PoisonError::into_inner);
         let screen = seen.terminal.screen();
-        let ended = Ended {
+        let ended = TerminalEnd {
             raw: String::from_utf8_lossy(&seen.raw).into_owned(),
             screen: screen.contents(),
             is_restored: !screen.alternate_screen() && !screen.hide_cursor() && !screen.bracketed_paste(),
@@ -162,18 +163,18 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // The terminal closes, and the program is told as when a window is closed.
+        // Closes the terminal, and the program gets a hangup.
         let _ = self.relay.kill();
         let _ = self.relay.wait();
     }
 }
 
-/// What was left on a terminal.
-pub struct Ended {
-    /// All that was sent to it.
+/// The final state of a terminal.
+pub struct TerminalEnd {
+    /// All bytes that were sent to it.
     pub raw: String,
-    /// What is seen at the end.
+    /// The text on the screen.
     pub screen: String,
-    /// Whether it is as it was before.
+    /// Whether all modes are restored.
     pub is_restored: bool,
 }

@@ -1,4 +1,5 @@
-//! The corpus is what its page says: made by its script, and judged by nbformat as its folders promise.
+//! The corpus is as its page describes: made by its script, and valid or invalid by nbformat as its
+//! folders say.
 
 use std::process::Command;
 
@@ -25,7 +26,7 @@ fn what_each_folder_promises_holds() {
 #[track_caller]
 fn check(script: &str, arguments: &[&str]) {
     let mut command = Command::new(python("nbformat"));
-    // Isolated from the caller's Python settings, and without leaving compiled files in the repository.
+    // Isolated from the user's Python settings, and without compiled files in the repository.
     command.args(["-I", "-B", "-X", "utf8"]).arg(repo_root().join(script)).args(arguments);
     let output = command.output().expect("the interpreter starts");
     let (said, complained) =

@@ -1,4 +1,4 @@
-//! nbformat accepts what it should, and its complaints reach the test.
+//! nbformat accepts valid notebooks, and its errors reach the test.
 
 use testkit::{Scratch, assert_valid, validate, validate_bytes};
 

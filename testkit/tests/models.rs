@@ -1,4 +1,4 @@
-//! The tests' provider of models speaks as real ones do: their official clients understand it.
+//! The scripted provider behaves like a real one: official clients understand it.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 
@@ -16,11 +16,11 @@ fn seen(client: &str, script: Vec<Said>) -> Vec<Value> {
     seen
 }
 
-/// What a client understands of so many answers.
+/// The answers as a client understands them.
 fn understood(client: &str, url: &str, count: usize) -> Vec<Value> {
     let mut command = Command::new(python("models"));
     command.arg(repo_root().join("testkit/python/models.py")).args([client, url, &count.to_string()]);
-    // Nothing of whoever runs the tests decides where they ask.
+    // Settings of the user's environment must not redirect requests.
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"] {
         command.env_remove(name);
     }
@@ -77,7 +77,7 @@ fn every_client_notices_an_answer_that_breaks_off() {
     }
 }
 
-/// A program that does not outlive the test.
+/// A process that does not outlive the test.
 struct Owned(Child);
 
 impl Drop for Owned {

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use testkit::{Kind, PARTS, repo_root};
+use testkit::{PARTS, PartKind, repo_root};
 
 #[test]
 fn every_python_environment_has_its_pins_and_every_file_of_pins_its_environment() {
     let table: BTreeSet<String> =
-        PARTS.iter().filter(|part| part.kind == Kind::Python).map(|part| part.name.to_owned()).collect();
+        PARTS.iter().filter(|part| part.kind == PartKind::Python).map(|part| part.name.to_owned()).collect();
     let files: BTreeSet<String> = fs::read_dir(repo_root().join("testkit/python"))
         .unwrap()
         .map(|entry| entry.unwrap().path())
@@ -20,7 +20,7 @@ fn every_python_environment_has_its_pins_and_every_file_of_pins_its_environment(
 
 #[test]
 fn node_packages_are_locked_to_what_is_asked_for() {
-    for part in PARTS.iter().filter(|part| part.kind == Kind::Node) {
+    for part in PARTS.iter().filter(|part| part.kind == PartKind::Node) {
         let folder = repo_root().join("testkit/node").join(part.name);
         let read = |name: &str| -> serde_json::Value {
             serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap()
@@ -35,7 +35,7 @@ fn node_packages_are_locked_to_what_is_asked_for() {
 
 #[test]
 fn every_pin_is_exact() {
-    for part in PARTS.iter().filter(|part| part.kind == Kind::Python) {
+    for part in PARTS.iter().filter(|part| part.kind == PartKind::Python) {
         let file = repo_root().join(format!("testkit/python/{}.txt", part.name));
         for line in fs::read_to_string(&file).unwrap().lines() {
             let exact = line.split_once("==").is_some_and(|(name, version)| {

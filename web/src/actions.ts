@@ -1,23 +1,35 @@
-// Everything that a person can do, by name. Keys, buttons and menus call these.
+// The actions of the user. Keys, buttons and the palette call these.
 
 import { ChangeSet, Text } from '@codemirror/state'
 import { batch } from '@preact/signals'
 import { refocus } from './cell/focus'
-import { toJSON } from './net/change'
 import type { Op } from './net/cells'
+import { toJSON } from './net/change'
 import type { CellType, Content, RunStop, Scope, Verdict } from './net/protocol'
 import { act, ask, freshName, notebook, settled, sourceOf, tell } from './net/sync'
-import * as assist from './state/assist'
+import * as assistant from './state/assistant'
 import { renamed, withNames } from './state/attachments'
 import { type Clip, type Copied, copied, hold, share, storedId } from './state/clipboard'
 import * as doc from './state/doc'
 import { applicable, asOp, reversed, type Step } from './state/undo'
-import { active, anchor, follows, hasNumbers, isEditing, question, said, say, selected, type Sheet, sheet } from './state/view'
+import {
+  active,
+  anchor,
+  announcement,
+  follows,
+  hasNumbers,
+  isEditing,
+  notify,
+  question,
+  selected,
+  type Sheet,
+  sheet,
+} from './state/view'
 
 const index = () => doc.order.peek().indexOf(active.peek() ?? '')
 const before = (id: string): string | null => doc.order.peek()[doc.order.peek().indexOf(id) - 1] ?? null
 
-/** Looks at a cell: it is active, and the keyboard is on it. */
+/** Makes a cell active and gives it the keyboard focus. */
 export function select(id: string | null, edits = false): void {
   batch(() => {
     active.value = id
@@ -44,16 +56,27 @@ export function selectAll(): void {
   })
 }
 
-export function insert(place: 'above' | 'below', kind: CellType = 'code', edits = false, source = ''): string {
+export function insert(
+  place: 'above' | 'below',
+  kind: CellType = 'code',
+  edits = false,
+  source = '',
+): string {
   const cell = freshName()
   const here = active.peek()
   const after = place === 'below' ? here : here ? before(here) : null
-  remember({ op: 'insert', cell, after: after ?? (place === 'below' ? doc.order.peek().at(-1) ?? null : null), kind, source })
+  remember({
+    op: 'insert',
+    cell,
+    after: after ?? (place === 'below' ? (doc.order.peek().at(-1) ?? null) : null),
+    kind,
+    source,
+  })
   select(cell, edits)
   return cell
 }
 
-/** What undoes and what redoes operations on cells, the newest last. */
+/** Steps that undo and redo cell operations, newest last. */
 const undoable: Step[][] = []
 const undone: Step[][] = []
 
@@ -66,7 +89,7 @@ function remember(...ops: Op[]): void {
 
 function step(from: Step[][], to: Step[][], nothing: string): void {
   const steps = from.pop()
-  if (!steps) return say(nothing)
+  if (!steps) return notify(nothing)
   const possible = applicable(doc.list(), steps)
   to.push(reversed(doc.list(), possible, doc.hasRun))
   act(...possible.map(asOp))
@@ -83,20 +106,30 @@ export function remove(): void {
   if (gone.length === 0) return
   const at = doc.order.peek().indexOf(gone[0]!)
   const ops = gone.map((cell): Op => ({ op: 'delete', cell }))
-  // A notebook always has a cell to go on with.
-  if (gone.length === doc.order.peek().length) ops.push({ op: 'insert', cell: freshName(), after: null, kind: 'code', source: '' })
+  // Keep at least one cell in the notebook.
+  if (gone.length === doc.order.peek().length)
+    ops.push({ op: 'insert', cell: freshName(), after: null, kind: 'code', source: '' })
   remember(...ops)
   select(doc.order.peek()[Math.min(at, doc.order.peek().length - 1)] ?? null)
-  say(gone.length === 1 ? 'Cell deleted' : `${gone.length} cells deleted`, { name: 'Restore', then: undoCells })
+  notify(gone.length === 1 ? 'Cell deleted' : `${gone.length} cells deleted`, {
+    name: 'Restore',
+    then: undoCells,
+  })
 }
 
-/** Copies the selected cells: at once for this tab, and with all that they hold as soon as the host has told that. */
+/**
+ * Copies the selected cells: at once for this tab, and whole for other tabs when the host has sent their
+ * JSON.
+ */
 export function copy(): void {
   const path = doc.file.peek()?.path
   const cells = doc.list().filter(({ id }) => selected.peek().includes(id))
   if (!path || cells.length === 0) return
-  const clip = hold(path, cells.map((cell): Copied => ({ ...cell, json: null })))
-  said.value = `${cells.length} copied`
+  const clip = hold(
+    path,
+    cells.map((cell): Copied => ({ ...cell, json: null })),
+  )
+  announcement.value = cells.length === 1 ? '1 cell copied' : `${cells.length} cells copied`
   void complete(clip)
 }
 
@@ -111,20 +144,30 @@ export function cut(): void {
   remove()
 }
 
-/** Pastes cells that were copied here or in another tab, or the content of the system's clipboard. */
+/** Pastes cells copied here or in another tab, or the text of the system clipboard. */
 export function paste(place: 'above' | 'below', clip: Clip | string | null = copied()): void {
   if (clip === null) return
   const here = active.peek()
   let after = place === 'below' ? here : here ? before(here) : null
   const taken = new Set(doc.order.peek())
-  const cells = typeof clip === 'string' ? [{ id: '', kind: 'code' as const, source: plain(clip), json: null }] : clip.cells
+  const cells =
+    typeof clip === 'string'
+      ? [{ id: '', kind: 'code' as const, source: plain(clip), json: null }]
+      : clip.cells
   const isHere = typeof clip !== 'string' && clip.path === doc.file.peek()?.path
   const ops = cells.map((cell): Op => {
     const wanted = isHere ? cell.id : storedId(cell)
     const name = wanted && !taken.has(wanted) ? wanted : freshName()
     taken.add(name)
     const content = contentOf(cell, isHere)
-    const op: Op = { op: 'insert', cell: name, after, kind: cell.kind, source: cell.source, ...(content && { content }) }
+    const op: Op = {
+      op: 'insert',
+      cell: name,
+      after,
+      kind: cell.kind,
+      source: cell.source,
+      ...(content && { content }),
+    }
     after = name
     return op
   })
@@ -132,7 +175,7 @@ export function paste(place: 'above' | 'below', clip: Clip | string | null = cop
   select(ops.at(-1)!.cell)
 }
 
-/** The ends of lines are those of notebooks. */
+/** Normalizes line endings to those of notebooks. */
 const plain = (text: string) => text.replace(/\r\n?/g, '\n').replace(/\n$/, '')
 
 function contentOf({ id, json }: Copied, isHere: boolean): Content | null {
@@ -166,20 +209,23 @@ export function heading(level: number): void {
   remember(...ops)
 }
 
-/** Makes the text of a cell another, as an edit that merges with what others type. */
+/** Replaces the text of a cell, as an edit that merges with edits of other clients. */
 export function write(id: string, text: string): void {
   const source = sourceOf(id)
   if (source === text) return
-  const change = ChangeSet.of({ from: 0, to: source.length, insert: Text.of(text.split('\n')) }, source.length)
+  const change = ChangeSet.of(
+    { from: 0, to: source.length, insert: Text.of(text.split('\n')) },
+    source.length,
+  )
   act({ op: 'change', cell: id, change: toJSON(change) })
 }
 
-/** Changes the text of a cell in a way that can be undone. */
+/** Changes the text of a cell; cell undo can revert it. */
 export function change(id: string, changes: ChangeSet): void {
   if (!changes.empty) remember({ op: 'change', cell: id, change: toJSON(changes) })
 }
 
-/** Splits the active cell. The lower part is the old cell with its outputs, the upper part gets metadata and attachments too. */
+/** Splits the active cell. The lower part keeps the outputs; both parts keep metadata and attachments. */
 export function split(at: number): void {
   const id = active.peek()
   const cell = id ? doc.cells.get(id) : null
@@ -204,7 +250,7 @@ export async function merge(): Promise<void> {
   mergeCells(cells, whole ? renamed(whole) : [])
 }
 
-/** Merges cells into the first of them. `names` are those that pictures of the others get. */
+/** Merges cells into the first of them. `names` maps the attachments of the others to their new names. */
 function mergeCells(cells: string[], names: Map<string, string>[]): void {
   const [first, ...rest] = cells as [string, ...string[]]
   const source = sourceOf(first)
@@ -219,12 +265,24 @@ function mergeCells(cells: string[], names: Map<string, string>[]): void {
   select(first)
 }
 
-export const clearOutputs = () => remember(...selected.peek().filter(doc.hasRun).map((cell): Op => ({ op: 'clear', cell })))
-export const clearAll = () => remember(...doc.order.peek().filter(doc.hasRun).map((cell): Op => ({ op: 'clear', cell })))
+export const clearOutputs = () =>
+  remember(
+    ...selected
+      .peek()
+      .filter(doc.hasRun)
+      .map((cell): Op => ({ op: 'clear', cell })),
+  )
+export const clearAll = () =>
+  remember(
+    ...doc.order
+      .peek()
+      .filter(doc.hasRun)
+      .map((cell): Op => ({ op: 'clear', cell })),
+  )
 
-/** Runs cells, from what they say when all that was typed has arrived. */
+/** Runs cells once the host has all edits. */
 export async function runCells(cells: string[]): Promise<void> {
-  // A cell without code has nothing to wait for.
+  // An empty cell would stay queued.
   const runs = (id: string) => doc.cells.get(id)?.kind.peek() === 'code' && sourceOf(id).trim() !== ''
   const code = cells.filter(runs)
   if (code.length === 0) return
@@ -233,12 +291,12 @@ export async function runCells(cells: string[]): Promise<void> {
   if (code.length > 1 && stopped) tellStopped(stopped)
 }
 
-/** Says where a run of several cells ended before its end. That cell may be off the screen. */
+/** Reports the cell that stopped a run of several cells; it may be off screen. */
 function tellStopped({ cell, error, not_run }: RunStop): void {
   const rest = not_run === 0 ? '' : `; ${not_run} ${not_run === 1 ? 'cell' : 'cells'} not run`
-  if (cell === null) return say(`Stopped: ${error}${rest}`)
+  if (cell === null) return notify(`Stopped: ${error}${rest}`)
   const place = doc.order.peek().indexOf(cell)
-  say(`Stopped at cell ${place}: ${error}${rest}`, { name: 'Show', then: () => select(cell) })
+  notify(`Stopped at cell ${place}: ${error}${rest}`, { name: 'Show', then: () => select(cell) })
 }
 
 export function run(then: 'stay' | 'next' | 'insert'): void {
@@ -259,7 +317,7 @@ export const interrupt = () => void tell(notebook('interrupt'))
 
 export function restart(): void {
   question.value = {
-    text: 'Restart the kernel? Everything that it has in memory is lost.',
+    text: 'Restart the kernel? All variables will be lost.',
     yes: 'Restart',
     then: () => void tell(notebook('restart')),
   }
@@ -267,7 +325,7 @@ export function restart(): void {
 
 export async function save(): Promise<void> {
   await settled()
-  if (await tell(notebook('save'))) said.value = 'Saved'
+  if (await tell(notebook('save'))) announcement.value = 'Saved'
 }
 
 export function toggleOutput(): void {
@@ -284,13 +342,13 @@ export function toggleNumbers(): void {
 
 export function toggleFollow(): void {
   follows.value = !follows.value
-  said.value = follows.value ? 'Following the agent' : 'Not following the agent'
+  announcement.value = follows.value ? 'Following the agent' : 'Not following the agent'
 }
 
-/** Goes to the next or the previous cell that waits for review. */
+/** Selects the next or the previous cell under review. */
 export function toChange(by: -1 | 1): void {
   const all = doc.waiting.peek().filter((id) => doc.cells.has(id))
-  if (all.length === 0) return say('No changes wait for review')
+  if (all.length === 0) return notify('No changes to review')
   const here = index()
   const places = all.map((id) => doc.order.peek().indexOf(id))
   const next = by > 0 ? places.find((place) => place > here) : places.findLast((place) => place < here)
@@ -301,27 +359,27 @@ export function toChange(by: -1 | 1): void {
 export async function judge(verdict: Verdict, scope: Scope): Promise<void> {
   await settled()
   if (!(await tell(notebook({ judge: { verdict, scope, author: null } })))) return
-  said.value = verdict === 'keep' ? 'Kept' : 'Undone'
+  announcement.value = verdict === 'keep' ? 'Kept' : 'Undone'
 }
 
 export function judgeActive(verdict: Verdict, isAll: boolean): void {
   if (isAll) return void judge(verdict, 'all')
   const cell = active.peek()
-  if (assist.proposed.peek() === cell && assist.parts.peek()?.judgeProposal(verdict === 'keep')) return
+  if (assistant.proposed.peek() === cell && assistant.parts.peek()?.judgeProposal(verdict === 'keep')) return
   if (cell && doc.review.peek().cells[cell]) void judge(verdict, { cell: { cell } })
 }
 
-/** Shows the assistant, or hides it; a keyboard that was there goes back to the notebook. */
+/** Shows or hides the assistant. Focus inside it returns to the notebook. */
 export function toggleAssistant(): void {
   const hadKeyboard = document.activeElement?.closest('.assistant') != null
-  assist.setOpen(!assist.isOpen.peek())
-  if (hadKeyboard && !assist.isOpen.peek()) refocus()
+  assistant.setOpen(!assistant.isOpen.peek())
+  if (hadKeyboard && !assistant.isOpen.peek()) refocus()
 }
 
-/** Opens a line below the active cell for a word about it. */
-export function talkInline(): void {
+/** Opens the inline chat below the active cell. */
+export function openInlineChat(): void {
   const cell = active.peek()
-  if (cell) assist.talkInline(cell)
+  if (cell) assistant.openInlineChat(cell)
 }
 
 export function scroll(by: -1 | 1): void {

@@ -1,11 +1,11 @@
-// What others do, shown without taking the reader's place: a tint, a word, and the way there for those who follow.
+// Changes by other clients: a tint, an announcement and, in follow mode, scrolling to the cell.
 
 import { elementOf } from './cell/focus'
 import type { Actor } from './net/protocol'
 import { cells, order } from './state/doc'
-import { follows, said } from './state/view'
+import { announcement, follows } from './state/view'
 
-/** How long those who scroll or type are left alone. */
+/** Pause of follow mode after the user scrolls or types, in milliseconds. */
 const PAUSE = 10_000
 const TINT = 700
 let lastMoved = -PAUSE
@@ -16,7 +16,7 @@ export function listen(): void {
   }
 }
 
-export function others(actor: Actor, ids: string[]): void {
+export function showRemoteChange(actor: Actor, ids: string[]): void {
   const known = [...new Set(ids)].filter((id) => cells.has(id))
   for (const id of known) {
     const touched = cells.get(id)!.touched
@@ -27,12 +27,12 @@ export function others(actor: Actor, ids: string[]): void {
   }
   const first = known[0]
   if (actor.kind !== 'agent' || first === undefined) return
-  said.value = `${actor.name} changed cell ${order.peek().indexOf(first)}`
+  announcement.value = `${actor.name} changed cell ${order.peek().indexOf(first)}`
   if (follows.peek() && performance.now() - lastMoved > PAUSE) requestAnimationFrame(() => goTo(first))
 }
 
-/** Shows where a cell is: it comes into view, with a tint. */
-export function point(id: string): void {
+/** Scrolls to a cell and tints it. */
+export function revealCell(id: string): void {
   const cell = cells.get(id)
   if (!cell) return
   goTo(id)
@@ -43,11 +43,12 @@ export function point(id: string): void {
   }, TINT)
 }
 
-/** Scrolls to a cell unless half of it is to be seen. */
+/** Scrolls to a cell unless half of it is visible. */
 function goTo(id: string): void {
   const [element, main] = [elementOf(id), document.querySelector('main')]
   if (!element || !main) return
   const [box, frame] = [element.getBoundingClientRect(), main.getBoundingClientRect()]
   const seen = Math.min(box.bottom, frame.bottom) - Math.max(box.top, frame.top)
-  if (seen < Math.min(box.height, frame.height) / 2) main.scrollBy({ top: box.top - frame.top - frame.height / 4 })
+  if (seen < Math.min(box.height, frame.height) / 2)
+    main.scrollBy({ top: box.top - frame.top - frame.height / 4 })
 }

@@ -1,24 +1,25 @@
-// Where the page begins.
+// The entry point of the page.
 
 import { effect } from '@preact/signals'
 import { render } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { paste } from './actions'
 import { start as startFocus } from './cell/focus'
-import { listen as listenFollow, others } from './follow'
+import { listen as listenFollow, showRemoteChange } from './follow'
 import { listen as listenKeys, takesText } from './keys/dispatch'
 import { tidyAddress } from './net/handshake'
 import { connect } from './net/sync'
 import { Notebook } from './notebook/Notebook'
+import { OpenError } from './notebook/OpenError'
 import { ReviewDock } from './notebook/ReviewDock'
-import { Top } from './notebook/Top'
-import { Trouble } from './notebook/Trouble'
-import { listen as listenPresent } from './present'
-import { begin as beginAssistant, isOpen, parts, registerComposer, width } from './state/assist'
+import { Toolbar } from './notebook/Toolbar'
+import { listen as listenPresent } from './presence'
+import { isOpen, loadWhenOpen as loadAssistant, parts, registerComposer, width } from './state/assistant'
 import { listen as listenClipboard } from './state/clipboard'
-import { connection, file, order, trouble } from './state/doc'
+import { connection, file, openError, order } from './state/doc'
 import { active, setTheme, theme } from './state/view'
-import { FileList, Over } from './ui/Sheet'
+import { FileList } from './ui/FileList'
+import { Overlays } from './ui/Overlays'
 import './style/tokens.css'
 import './style/layout.css'
 import './style/cell.css'
@@ -27,41 +28,65 @@ import './style/chat.css'
 
 const path = new URLSearchParams(location.search).get('path') ?? ''
 
-function Locked() {
+function SignedOut() {
   return (
     <main class="alone">
-      <h2>{connection.value === 'stranger' ? 'Another program answers here' : 'This browser is signed out'}</h2>
-      <p>{connection.value === 'stranger' && 'It is not the host of this page, and nothing was sent to it. '}Run <code>cellist open</code> to get a new link. What you typed is kept in this page.</p>
+      <h2>
+        {connection.value === 'unverified'
+          ? 'Another program uses this address'
+          : 'This browser is signed out'}
+      </h2>
+      <p>
+        {connection.value === 'unverified' && 'It is not the host of this page; nothing was sent to it. '}
+        Run <code>cellist open</code> to get a new link. This page keeps your unsaved edits.
+      </p>
     </main>
   )
 }
 
-function Beside() {
+function AssistantPane() {
   const element = useRef<HTMLElement>(null)
   const Assistant = parts.value?.Assistant
   useLayoutEffect(() => {
     if (!Assistant) registerComposer(element.current!, true)
   }, [Assistant])
   return (
-    <aside ref={element} class="assistant" aria-label="Assistant" tabIndex={-1} style={{ '--wide': `${width.value}px` }}>
+    <aside
+      ref={element}
+      class="assistant"
+      aria-label="Assistant"
+      tabIndex={-1}
+      style={{ '--wide': `${width.value}px` }}
+    >
       {Assistant && <Assistant />}
     </aside>
   )
 }
 
 function Page() {
-  const isLocked = (connection.value === 'locked' || connection.value === 'stranger') && !file.value
+  const isLocked = (connection.value === 'locked' || connection.value === 'unverified') && !file.value
   return (
     <>
-      <Top />
+      <Toolbar />
       <div class="work">
         <div class="pane">
-          {isLocked ? <Locked /> : trouble.value ? <Trouble path={path} /> : path ? <Notebook /> : <main class="alone"><h2>Notebooks</h2>{connection.value === 'open' && <FileList />}</main>}
+          {isLocked ? (
+            <SignedOut />
+          ) : openError.value ? (
+            <OpenError path={path} />
+          ) : path ? (
+            <Notebook />
+          ) : (
+            <main class="alone">
+              <h2>Notebooks</h2>
+              {connection.value === 'open' && <FileList />}
+            </main>
+          )}
           <ReviewDock />
         </div>
-        {path && isOpen.value && !trouble.value && <Beside />}
+        {path && isOpen.value && !openError.value && <AssistantPane />}
       </div>
-      <Over />
+      <Overlays />
     </>
   )
 }
@@ -73,15 +98,15 @@ listenKeys()
 listenClipboard(takesText, (clip) => paste('below', clip))
 listenFollow()
 listenPresent()
-beginAssistant()
+loadAssistant()
 render(<Page />, document.getElementById('page')!)
-connect(path, others)
+connect(path, showRemoteChange)
 
 effect(() => {
-  const name = file.value?.name ?? (trouble.value ? path.slice(path.lastIndexOf('/') + 1) : null)
+  const name = file.value?.name ?? (openError.value ? path.slice(path.lastIndexOf('/') + 1) : null)
   if (name) document.title = `${name} · cellist`
 })
-// The active cell may be deleted by someone else; its neighbour takes its place, without taking the keyboard.
+// When another client deletes the active cell, its neighbour becomes active without taking the focus.
 let place = 0
 effect(() => {
   const ids = order.value

@@ -1,30 +1,42 @@
-// An agent that works in notebooks of the host over MCP, with the protocol's own client.
+// An agent that works in the host's notebooks over MCP, with the protocol's own client.
 
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { program, target } from './kit.mjs'
 
-const sdk = (name) => import(pathToFileURL(join(target, 'node/mcp-clients/node_modules/@modelcontextprotocol/sdk/dist/esm/client', name)))
+const sdk = (name) =>
+  import(
+    pathToFileURL(
+      join(target, 'node/mcp-clients/node_modules/@modelcontextprotocol/sdk/dist/esm/client', name),
+    )
+  )
 const { Client } = await sdk('index.js')
 const { StdioClientTransport } = await sdk('stdio.js')
 const { StreamableHTTPClientTransport } = await sdk('streamableHttp.js')
 
 export class Agent {
-  /** Over standard streams, or over HTTP at the host. Whoever joins leaves when the test ends. */
+  /** Connects over standard streams, or over HTTP to the host. The agent disconnects when the test ends. */
   static async join(bed, name = 'Agent', over = 'stdio') {
     const agent = new Agent()
     agent.client = new Client({ name, version: '1.0.0' })
-    const transport = over === 'stdio'
-      ? new StdioClientTransport({ command: program, args: ['mcp'], cwd: bed.work, env: bed.environment, stderr: 'ignore' })
-      : new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${bed.port}/mcp`), {
-          requestInit: { headers: { authorization: `Bearer ${bed.run('status', '--token').trim()}` } },
-        })
+    const transport =
+      over === 'stdio'
+        ? new StdioClientTransport({
+            command: program,
+            args: ['mcp'],
+            cwd: bed.work,
+            env: bed.environment,
+            stderr: 'ignore',
+          })
+        : new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${bed.port}/mcp`), {
+            requestInit: { headers: { authorization: `Bearer ${bed.run('status', '--token').trim()}` } },
+          })
     bed.agents.push(agent)
     await agent.client.connect(transport)
     return agent
   }
 
-  /** Calls a tool; what it says, or an error with what it says. */
+  /** Calls a tool; returns its text, or throws an error with it. */
   async call(name, args) {
     const { content, isError } = await this.client.callTool({ name, arguments: args })
     const text = content.map((part) => part.text ?? '').join('')

@@ -1,4 +1,4 @@
-// A real host, a real browser, and an agent beside them.
+// A real host, a real browser, and an agent.
 
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -14,14 +14,26 @@ export const program = process.env.CELLIST_PROGRAM ?? join(target, 'debug/cellis
 const python = join(target, 'python/kernels/bin')
 
 export const SHOTS = process.env.CELLIST_SHOTS
-/** Loaded machines are slow; nothing here is a measure of time. */
+/** Generous, for loaded machines; no test measures time by it. */
 export const LONG = 60_000
 
 export const source = (lines) => (Array.isArray(lines) ? lines.join('') : lines)
-export const code = (id, text) => ({ cell_type: 'code', id, metadata: {}, source: text, execution_count: null, outputs: [] })
+export const code = (id, text) => ({
+  cell_type: 'code',
+  id,
+  metadata: {},
+  source: text,
+  execution_count: null,
+  outputs: [],
+})
 export const markdown = (id, text) => ({ cell_type: 'markdown', id, metadata: {}, source: text })
 const kernelspec = { display_name: 'Python 3', language: 'python', name: 'python3' }
-export const notebook = (...cells) => ({ cells, metadata: { kernelspec, language_info: { name: 'python' } }, nbformat: 4, nbformat_minor: 5 })
+export const notebook = (...cells) => ({
+  cells,
+  metadata: { kernelspec, language_info: { name: 'python' } },
+  nbformat: 4,
+  nbformat_minor: 5,
+})
 
 function freePort() {
   return new Promise((resolve) => {
@@ -32,7 +44,7 @@ function freePort() {
   })
 }
 
-/** Waits until something holds. */
+/** Waits until a condition holds. */
 export async function until(holds, what = 'it') {
   const end = Date.now() + LONG
   for (;;) {
@@ -44,9 +56,9 @@ export async function until(holds, what = 'it') {
 }
 
 export class Bed {
-  /** Agents that are there. */
+  /** Connected agents. */
   agents = []
-  /** What the console said. */
+  /** Messages of the browser's console. */
   complaints = []
   /** Whether a test has killed the host. */
   wasKilled = false
@@ -59,27 +71,44 @@ export class Bed {
     mkdirSync(this.work)
     this.port = await freePort()
     this.environment = {
-      HOME: this.folder, USER: 'ann', LANG: 'C.UTF-8', CELLIST_HOME: this.home, CELLIST_PYTHON_BACKEND: 'runner',
-      PATH: `${python}:/usr/bin:/bin`, MPLBACKEND: 'module://matplotlib_inline.backend_inline',
+      HOME: this.folder,
+      USER: 'ann',
+      LANG: 'C.UTF-8',
+      CELLIST_HOME: this.home,
+      CELLIST_PYTHON_BACKEND: 'runner',
+      PATH: `${python}:/usr/bin:/bin`,
+      MPLBACKEND: 'module://matplotlib_inline.backend_inline',
     }
     await this.serve()
     const profile = join(this.folder, 'browser')
     this.context = await chromium.launchPersistentContext(profile, {
       executablePath: '/usr/bin/chromium',
       headless: true,
-      args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage', '--host-resolver-rules=MAP evil.test 127.0.0.1'],
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--disable-dev-shm-usage',
+        '--host-resolver-rules=MAP evil.test 127.0.0.1',
+      ],
       viewport: { width: 1280, height: 900 },
     })
     this.context.setDefaultTimeout(LONG)
-    // While the page is worked on, its files need not be built into the program.
+    // Serves the page's files from disk during development.
     if (process.env.CELLIST_WEB) {
       for (const name of ['main.js', 'chunk.js', 'chat.js', 'main.css', 'katex.js']) {
-        await this.context.route(`**/${name}`, (route) => route.fulfill({ path: join(process.env.CELLIST_WEB, name) }))
+        await this.context.route(`**/${name}`, (route) =>
+          route.fulfill({ path: join(process.env.CELLIST_WEB, name) }),
+        )
       }
     }
   }
 
-  /** Closes all windows, and lets all agents go. */
+  /** Closes all windows, and disconnects all agents. */
   async clear() {
     for (const agent of this.agents.splice(0)) await agent.leave()
     for (const page of this.context.pages()) await page.close()
@@ -87,12 +116,14 @@ export class Bed {
     return this.complaints.splice(0)
   }
 
-  /** Starts the host, and waits until its page answers. */
+  /** Starts the host, and waits until its page responds. */
   async serve() {
     this.host = spawn(program, ['serve', '--port', String(this.port)], {
-      cwd: this.work, env: this.environment, stdio: ['ignore', 'ignore', 'pipe'],
+      cwd: this.work,
+      env: this.environment,
+      stdio: ['ignore', 'ignore', 'pipe'],
     })
-    // However the tests end, nothing of theirs goes on.
+    // Leave no process behind, however the tests end.
     const { host } = this
     const end = () => host.kill('SIGKILL')
     process.once('exit', end)
@@ -100,14 +131,18 @@ export class Bed {
     this.log = ''
     this.host.stderr.on('data', (data) => (this.log += data))
     this.ended = new Promise((resolve) => this.host.once('exit', resolve))
-    await until(() => new Promise((resolve) => {
-      const socket = connectTcp(this.port, '127.0.0.1')
-      socket.once('connect', () => (socket.destroy(), resolve(true)))
-      socket.once('error', () => resolve(false))
-    }), `the page (${this.log})`)
+    await until(
+      () =>
+        new Promise((resolve) => {
+          const socket = connectTcp(this.port, '127.0.0.1')
+          socket.once('connect', () => (socket.destroy(), resolve(true)))
+          socket.once('error', () => resolve(false))
+        }),
+      `the page (${this.log})`,
+    )
   }
 
-  /** Kills the host. Pages complain that they do not reach it, up to the end of the test: some say so late. */
+  /** Kills the host. Pages log that it is unreachable, some of them late, until the test ends. */
   async kill() {
     this.wasKilled = true
     this.host.kill('SIGKILL')
@@ -125,12 +160,12 @@ export class Bed {
     return join(this.work, name)
   }
 
-  /** The notebook as it is on disk. */
+  /** The notebook on disk. */
   read(name) {
     return JSON.parse(readFileSync(join(this.work, name), 'utf8'))
   }
 
-  /** The notebook on disk, once it is as wanted. */
+  /** The notebook on disk, once it satisfies a condition. */
   async saved(name, isSo) {
     return await until(() => {
       try {
@@ -146,13 +181,15 @@ export class Bed {
     return JSON.parse(this.run('open', '--no-browser', '--json', ...(name ? [name] : []))).link
   }
 
-  /** A window with a notebook, signed in. */
+  /** A signed-in window with a notebook. */
   async open(name, options = {}) {
     const page = await this.context.newPage()
     if (options.size) await page.setViewportSize(options.size)
     if (options.dark) await page.emulateMedia({ colorScheme: 'dark' })
     page.on('console', (message) => {
-      const isExpected = /WebSocket connection|ERR_CONNECTION|net::ERR|Failed to load resource/.test(message.text())
+      const isExpected = /WebSocket connection|ERR_CONNECTION|net::ERR|Failed to load resource/.test(
+        message.text(),
+      )
       if (message.type() === 'error' && !(isExpected && this.wasKilled)) this.complaints.push(message.text())
     })
     page.on('pageerror', (error) => this.complaints.push(String(error)))
@@ -169,7 +206,7 @@ export class Bed {
   }
 }
 
-/** The cell of a page. */
+/** A cell of a page. */
 export const cell = (page, id) => page.locator(`[data-cell="${id}"]`)
 export const text = async (page, id) =>
   await cell(page, id).evaluate((element) => {
@@ -178,8 +215,10 @@ export const text = async (page, id) =>
     return [...content.querySelectorAll('.cm-line')].map((line) => line.textContent).join('\n')
   })
 
-/** Puts the keyboard into the editor of a cell, at its end. */
+/** Focuses the editor of a cell, with the cursor at its end. */
 export async function edit(page, id) {
-  await cell(page, id).locator('.source').click({ position: { x: 60, y: 12 } })
+  await cell(page, id)
+    .locator('.source')
+    .click({ position: { x: 60, y: 12 } })
   await page.keyboard.press('Control+End')
 }

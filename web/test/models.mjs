@@ -1,11 +1,11 @@
-// A provider of models that says what a test wrote for it: the one that the official clients are tried on, as a program.
+// A model provider with scripted answers: the program that the official clients are tested against.
 
 import { spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { program, until } from './kit.mjs'
 
-/** Answers, as the program takes them. */
+/** Answers, in the program's format. */
 export const says = (...pieces) => ({ pieces })
 export const calls = (...tools) => ({ calls: tools })
 export const held = (said) => ({ ...said, ending: 'held' })
@@ -15,17 +15,17 @@ export const paced = (said, pace_ms) => ({ ...said, pace_ms })
 export const refuses = (status, words, headers = []) => ({ ending: { refused: { status, words, headers } } })
 
 export class Models {
-  /** What was asked, in order: path, headers and body. */
+  /** Requests received, in order: path, headers and body. */
   asked = []
-  /** Which piece of which answer was sent when. */
+  /** The time at which each chunk of each answer was sent. */
   sent = []
-  /** How many orders were given, and how many are done. */
+  /** The number of commands sent, and of commands done. */
   given = 0
   done = 0
 
   static async start() {
     const models = new Models()
-    // It ends with its input, and so with this process, however that ends.
+    // It ends when its input closes, and so with this process.
     models.child = spawn(join(dirname(program), 'scripted-models'), { stdio: ['pipe', 'pipe', 'inherit'] })
     models.child.stdin.on('error', () => {})
     models.ended = new Promise((resolve, reject) => models.child.once('exit', resolve).once('error', reject))
@@ -47,37 +47,40 @@ export class Models {
     return `http://127.0.0.1:${this.port}`
   }
 
-  /** Resolves when it is done; by then all that was asked before is known here. */
+  /** Resolves when the command is done; all earlier requests are known by then. */
   async order(order) {
     this.child.stdin.write(`${JSON.stringify(order)}\n`)
     const number = ++this.given
     await until(() => this.done >= number, 'the models')
   }
 
-  /** Says this, one answer after the other, after what is left. */
+  /** Queues answers after those that are left. */
   async say(...answers) {
     await Promise.all(answers.map((say) => this.order({ say })))
   }
 
-  /** Says nothing of what is left. */
+  /** Drops the queued answers. */
   forget() {
     return this.order('forget')
   }
 
-  /** Lets answers that are held go on. */
+  /** Releases answers that are held. */
   release(count = 1) {
     return this.order({ release: count })
   }
 
-  /** How often it was asked so far. */
+  /** The number of requests so far. */
   async count() {
     await this.order('wait')
     return this.asked.length
   }
 
-  /** The request of that number, from 0, once it came. */
+  /** The request with this number, from 0, once it has arrived. */
   async request(number) {
-    return await until(() => this.asked[number], () => `request ${number} of ${this.asked.length}`)
+    return await until(
+      () => this.asked[number],
+      () => `request ${number} of ${this.asked.length}`,
+    )
   }
 
   async stop() {

@@ -1,4 +1,4 @@
-// The live page in a real browser, on a real host, with a real kernel and agents beside it, part by part.
+// The live page in a real browser, with a real host, kernel and agents.
 
 import './page/running.mjs'
 import './page/together.mjs'

@@ -1,4 +1,4 @@
-// The page's copy of a notebook against a host that is slow, forgets and dies: nothing typed is ever lost.
+// The page's replica against a host that is slow, forgets and crashes: no typed text is ever lost.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -8,18 +8,23 @@ import { fileURLToPath } from 'node:url'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const built = await build({
-  entryPoints: [join(here, '../src/net/replica.ts')], bundle: true, format: 'esm', write: false, platform: 'node',
-  footer: { js: "export { ChangeSet, Text } from '@codemirror/state'" }, external: ['@codemirror/state'],
+  entryPoints: [join(here, '../src/net/replica.ts')],
+  bundle: true,
+  format: 'esm',
+  write: false,
+  platform: 'node',
+  footer: { js: "export { ChangeSet, Text } from '@codemirror/state'" },
+  external: ['@codemirror/state'],
 })
 const url = `data:text/javascript;base64,${Buffer.from(built.outputFiles[0].text.replaceAll('"@codemirror/state"', JSON.stringify(import.meta.resolve('@codemirror/state'))).replaceAll("'@codemirror/state'", JSON.stringify(import.meta.resolve('@codemirror/state')))).toString('base64')}`
 const { Replica, ChangeSet, Text } = await import(url)
 
-/** The host, as far as the page knows it: one order of changes, and what of it is on disk. */
+/** A model of the host: one order of changes, and the part of it that is on disk. */
 class Host {
   constructor(cells) {
     this.version = 1000
     this.cells = cells
-    /** The content of each cell beside its text, and of the cells that are gone. */
+    /** The content of each cell beside its text, and of deleted cells. */
     this.held = new Map(cells.map(({ id }) => [id, `all of ${id}`]))
     this.graves = new Map()
     this.changes = []
@@ -29,11 +34,16 @@ class Host {
   }
 
   save() {
-    this.disk = { cells: this.cells, heard: { ...this.heard }, held: new Map(this.held), graves: new Map(this.graves) }
+    this.disk = {
+      cells: this.cells,
+      heard: { ...this.heard },
+      held: new Map(this.held),
+      graves: new Map(this.graves),
+    }
     this.savedVersion = this.version
   }
 
-  /** Dies and comes back with what is on disk. */
+  /** Crashes and restarts from the disk. */
   die() {
     this.version += 1000
     this.cells = this.disk.cells
@@ -46,7 +56,9 @@ class Host {
   }
 
   submit({ base, tag, ops }) {
-    const known = this.changes.find((change) => change.tag.client === tag.client && change.tag.number === tag.number)
+    const known = this.changes.find(
+      (change) => change.tag.client === tag.client && change.tag.number === tag.number,
+    )
     if (known) return 'known'
     if (base < this.version - this.changes.length) return 'too far'
     if (ops.some((op) => (this.touched.get(op.cell) ?? 0) > base)) return 'behind'
@@ -60,29 +72,35 @@ class Host {
     this.cells = [...replica.cells()]
     this.version += 1
     for (const op of ops) this.touched.set(op.cell, this.version)
-    const effects = ops.map((op) => op.op === 'change' ? { effect: 'changed', cell: op.cell, change: op.change }
-      : op.op === 'insert' ? { effect: 'inserted', cell: op.cell, after: op.after, kind: op.kind, source: op.source }
-      : op.op === 'absorb' || op.op === 'refit' ? { effect: 'outputs', cell: op.cell }
-      : { effect: 'deleted', cell: op.cell })
+    const effects = ops.map((op) =>
+      op.op === 'change'
+        ? { effect: 'changed', cell: op.cell, change: op.change }
+        : op.op === 'insert'
+          ? { effect: 'inserted', cell: op.cell, after: op.after, kind: op.kind, source: op.source }
+          : op.op === 'absorb' || op.op === 'refit'
+            ? { effect: 'outputs', cell: op.cell }
+            : { effect: 'deleted', cell: op.cell },
+    )
     this.changes.push({ version: this.version, actor: { id: tag.client }, turn: null, tag, effects })
     this.heard[tag.client] = tag.number
     return 'taken'
   }
 
-  /** Applies an operation to all that is not text. */
+  /** Applies an operation to everything except texts. */
   carry({ op, cell, content, from }) {
     const of = (id) => this.held.get(id) ?? this.graves.get(id)
     if (op === 'delete') {
       this.graves.set(cell, this.held.get(cell))
       this.held.delete(cell)
     }
-    if (op === 'insert') this.held.set(cell, content?.json ?? (content && of(content.cell.cell)) ?? 'text alone')
+    if (op === 'insert')
+      this.held.set(cell, content?.json ?? (content && of(content.cell.cell)) ?? 'text alone')
     if (op === 'absorb') this.held.set(cell, [this.held.get(cell), ...from.map(of)].join(' and '))
   }
 }
 
 function random(seed) {
-  let state = seed * 2654435761 >>> 0
+  let state = (seed * 2654435761) >>> 0
   return (below) => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
     return Math.floor((state / 2 ** 32) * below)
@@ -106,7 +124,7 @@ class Client {
     this.letters.push(letter)
   }
 
-  /** An editor follows the changes that it is told, and nothing else. */
+  /** An editor applies the changes that it receives, and nothing else. */
   show({ texts }) {
     for (const { cell, change } of texts) {
       const text = Text.of((this.shown.get(cell) ?? '').split('\n'))
@@ -127,7 +145,13 @@ class Client {
 
   open() {
     this.host.save()
-    this.show(this.replica.resync(this.host.version, structuredClone(this.host.cells), this.host.heard[this.replica.client]))
+    this.show(
+      this.replica.resync(
+        this.host.version,
+        structuredClone(this.host.cells),
+        this.host.heard[this.replica.client],
+      ),
+    )
   }
 
   send() {
@@ -144,16 +168,20 @@ class Client {
   }
 }
 
-test('two windows and a host that dies again and again: every letter is there, once', () => {
+test('two windows and a crashing host: every letter is there once', () => {
   for (let seed = 1; seed <= 300; seed++) {
     const pick = random(seed)
-    const host = new Host([{ id: 'a', kind: 'code', source: 'start' }, { id: 'b', kind: 'code', source: '' }])
+    const host = new Host([
+      { id: 'a', kind: 'code', source: 'start' },
+      { id: 'b', kind: 'code', source: '' },
+    ])
     const clients = [new Client(host, 'one'), new Client(host, 'two')]
     let next = 0
     for (let step = 0; step < 120; step++) {
       const which = pick(2)
       const client = clients[which]
-      // Each window types in a cell of its own while hosts die: what two type in one cell in the moment before is tested below.
+      // Each window types in a cell of its own while hosts crash; typing in one cell just before a crash is
+      // tested below.
       if (pick(3) < 2) client.type(which === 0 ? 'a' : 'b', String.fromCodePoint(0x4e00 + next++), pick(30))
       const what = pick(12)
       if (what < 5) client.send()
@@ -165,17 +193,24 @@ test('two windows and a host that dies again and again: every letter is there, o
         for (const one of clients) one.open()
       }
     }
-    for (let round = 0; round < 60; round++) for (const client of clients) (client.send(), client.hear(Infinity))
+    for (let round = 0; round < 60; round++)
+      for (const client of clients) (client.send(), client.hear(Infinity))
     const all = host.cells.map((cell) => cell.source).join('\n')
     for (const client of clients) {
-      assert.deepEqual([...client.replica.cells()].map((cell) => cell.source), host.cells.map((cell) => cell.source), `seed ${seed}`)
-      for (const [id, source] of client.shown) assert.equal(source, host.cells.find((cell) => cell.id === id).source, `seed ${seed}: what is shown`)
-      for (const letter of client.letters) assert.equal(all.split(letter).length, 2, `seed ${seed}: ${letter} in ${all}`)
+      assert.deepEqual(
+        [...client.replica.cells()].map((cell) => cell.source),
+        host.cells.map((cell) => cell.source),
+        `seed ${seed}`,
+      )
+      for (const [id, source] of client.shown)
+        assert.equal(source, host.cells.find((cell) => cell.id === id).source, `seed ${seed}: what is shown`)
+      for (const letter of client.letters)
+        assert.equal(all.split(letter).length, 2, `seed ${seed}: ${letter} in ${all}`)
     }
   }
 })
 
-test('whole cells are deleted, brought back, pasted and merged while hosts die, and nothing that they hold is lost', () => {
+test('whole cells survive deletion, restoration, paste and merge while hosts crash', () => {
   for (let seed = 1; seed <= 300; seed++) {
     const pick = random(seed)
     const first = ['a', 'b', 'c', 'd'].map((id) => ({ id, kind: 'code', source: id }))
@@ -184,22 +219,30 @@ test('whole cells are deleted, brought back, pasted and merged while hosts die, 
     // Cells come and go, and with them their editors.
     for (const client of clients) client.show = () => {}
     const content = (cell) => ({ cell: { cell, outputs: true } })
-    // Two clients that type in one cell just before a host dies are tested elsewhere.
+    // Two clients that type in one cell just before a crash are tested elsewhere.
     const dies = seed % 2 === 0
     for (let step = 0; step < 80; step++) {
       const client = clients[pick(2)]
       const cells = client.replica.cells()
       const gone = first.filter(({ id }) => !cells.some((cell) => cell.id === id))
       const some = cells[pick(cells.length)]
-      const after = pick(3) === 0 ? null : some?.id ?? null
+      const after = pick(3) === 0 ? null : (some?.id ?? null)
       const choice = pick(10)
       if (choice === 0 && some) client.replica.act({ op: 'delete', cell: some.id })
       else if (choice === 1 && gone.length > 0) {
         const { id, kind, source } = gone[pick(gone.length)]
         client.replica.act({ op: 'insert', cell: id, after, kind, source, content: content(id) })
       } else if (choice === 2) {
-        client.replica.act({ op: 'insert', cell: client.replica.freshName(), after, kind: 'code', source: '', content: { json: 'pasted' } })
-      } else if (choice === 3 && some && !dies) client.type(some.id, String.fromCodePoint(0x4e00 + step), pick(9))
+        client.replica.act({
+          op: 'insert',
+          cell: client.replica.freshName(),
+          after,
+          kind: 'code',
+          source: '',
+          content: { json: 'pasted' },
+        })
+      } else if (choice === 3 && some && !dies)
+        client.type(some.id, String.fromCodePoint(0x4e00 + step), pick(9))
       const then = pick(12)
       if (then < 5) client.send()
       else if (then < 8) client.hear(1 + pick(3))
@@ -210,9 +253,14 @@ test('whole cells are deleted, brought back, pasted and merged while hosts die, 
         for (const one of clients) one.open()
       }
     }
-    for (let round = 0; round < 60; round++) for (const client of clients) (client.send(), client.hear(Infinity))
+    for (let round = 0; round < 60; round++)
+      for (const client of clients) (client.send(), client.hear(Infinity))
     for (const client of clients) {
-      assert.deepEqual(client.replica.cells().map(({ id, source }) => [id, source]), host.cells.map(({ id, source }) => [id, source]), `seed ${seed}`)
+      assert.deepEqual(
+        client.replica.cells().map(({ id, source }) => [id, source]),
+        host.cells.map(({ id, source }) => [id, source]),
+        `seed ${seed}`,
+      )
     }
     for (const { id } of host.cells) {
       const held = host.held.get(id)
@@ -222,8 +270,11 @@ test('whole cells are deleted, brought back, pasted and merged while hosts die, 
   }
 })
 
-test('a merge that a host did not live to save is done again whole', () => {
-  const host = new Host([{ id: 'a', kind: 'code', source: 'x' }, { id: 'b', kind: 'code', source: 'y' }])
+test('a merge lost in a crash is done again whole', () => {
+  const host = new Host([
+    { id: 'a', kind: 'code', source: 'x' },
+    { id: 'b', kind: 'code', source: 'y' },
+  ])
   const client = new Client(host, 'one')
   client.type('a', '1', 9)
   client.replica.act({ op: 'absorb', cell: 'a', from: ['b'] })
@@ -238,20 +289,30 @@ test('a merge that a host did not live to save is done again whole', () => {
   assert.deepEqual([host.cells.length, host.held.get('a')], [1, 'all of a and all of b'])
 })
 
-test('a whole cell that the host refuses is sent as text, with all typed text', () => {
+test('a whole cell that the host refuses is sent as text', () => {
   const host = new Host([{ id: 'a', kind: 'code', source: 'x' }])
   const client = new Client(host, 'one')
   client.type('a', '1', 9)
-  client.replica.act({ op: 'insert', cell: 'p', after: 'a', kind: 'code', source: 'pasted', content: { json: 'bad' } })
+  client.replica.act({
+    op: 'insert',
+    cell: 'p',
+    after: 'a',
+    kind: 'code',
+    source: 'pasted',
+    content: { json: 'bad' },
+  })
   assert.equal(client.replica.outgoing().ops.length, 2)
   assert.equal(client.replica.simplify(), true)
   client.send()
-  assert.deepEqual(host.cells.map(({ source }) => source), ['x1', 'pasted'])
+  assert.deepEqual(
+    host.cells.map(({ source }) => source),
+    ['x1', 'pasted'],
+  )
   assert.equal(host.held.get('p'), 'text alone')
   assert.equal(client.replica.simplify(), false)
 })
 
-test('two windows in one cell come to one text with every letter', () => {
+test('two windows in one cell converge with every letter', () => {
   for (let seed = 1; seed <= 300; seed++) {
     const pick = random(seed)
     const host = new Host([{ id: 'a', kind: 'code', source: 'start 😀 end' }])
@@ -264,7 +325,8 @@ test('two windows in one cell come to one text with every letter', () => {
       if (pick(3) === 0) client.hear(1 + pick(3))
       if (pick(9) === 0) host.save()
     }
-    for (let round = 0; round < 60; round++) for (const client of clients) (client.send(), client.hear(Infinity))
+    for (let round = 0; round < 60; round++)
+      for (const client of clients) (client.send(), client.hear(Infinity))
     const [{ source }] = host.cells
     for (const client of clients) {
       assert.equal(client.shown.get('a'), source)
@@ -273,14 +335,14 @@ test('two windows in one cell come to one text with every letter', () => {
   }
 })
 
-test('what a page left behind is done by the next one, without what had arrived', () => {
+test('the next page applies the stored edits of a closed one, without those that had arrived', () => {
   const host = new Host([{ id: 'a', kind: 'code', source: 'x' }])
   const first = new Client(host, 'one')
   first.type('a', '1', 9)
   first.send()
   first.hear(Infinity)
   host.save()
-  const kept = () => JSON.parse(JSON.stringify(first.replica.kept()))
+  const kept = () => JSON.parse(JSON.stringify(first.replica.unsaved()))
   first.type('a', '2', 9)
   first.send()
   first.type('a', '3', 9)

@@ -3,6 +3,7 @@
 mod bench;
 mod check;
 mod deny;
+mod format;
 mod fuzz;
 mod gate;
 mod screens;
@@ -31,7 +32,7 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "setup",
         arguments: "",
-        about: "build what the tests need, and nothing else",
+        about: "build the parts that tests run on, and nothing else",
         run: setup::run,
     },
     Command {
@@ -39,6 +40,12 @@ pub(crate) const COMMANDS: &[Command] = &[
         arguments: "",
         about: "format, lints, documentation and the gates, without tests",
         run: check::run,
+    },
+    Command {
+        name: "format",
+        arguments: "",
+        about: "format Rust, TypeScript, CSS and Python",
+        run: format::run,
     },
     Command {
         name: "gate",
@@ -49,26 +56,26 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command {
         name: "screens",
         arguments: "",
-        about: "draw the README's screens anew, from real runs",
+        about: "redraw the README's screens from real runs",
         run: screens::run,
     },
     Command { name: "web", arguments: "", about: "build the page, which is kept in web/dist", run: web::run },
     Command {
         name: "bench",
-        arguments: "[NAME]...",
-        about: "measure the release build beside its peers",
+        arguments: "[NAME]... [--corpus DIR]",
+        about: "measure the release build and its peers",
         run: bench::run,
     },
     Command {
         name: "fuzz",
         arguments: "[TARGET] [--seconds N]",
-        about: "run one fuzz target or all of them, 60 seconds each unless told",
+        about: "run one fuzz target or all of them, 60 seconds each by default",
         run: fuzz::run,
     },
     Command {
         name: "torture",
         arguments: "[--kills N] [--seed S]",
-        about: "kill host, kernels, guard and front ends at random moments, 1,000 times unless told",
+        about: "kill host, kernels, guard and front ends at random moments, 1,000 times by default",
         run: torture::run,
     },
 ];

@@ -1,4 +1,4 @@
-//! Why a command failed, and beside it what to do.
+//! The reason that a command failed, and a hint.
 
 use std::fmt;
 

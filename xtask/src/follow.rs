@@ -1,4 +1,4 @@
-//! Following a program that prints while it works. What it started and left behind, or what hangs, does not hold us up.
+//! Follows the output of a program. Processes that it leaves behind, or that hang, do not block.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 /// Longer than a build from nothing takes, during which nothing is printed.
 const SILENCE: Duration = Duration::from_secs(25 * 60);
 
-/// How long its output may go on after its end, until what is left is taken for what it left running.
+/// Time for its output to end after the program has ended; later output comes from processes that it left running.
 const AFTERMATH: Duration = Duration::from_secs(5);
 
-/// Runs a program, shows what it prints and hands on each line; whether it ended well and left nothing running.
+/// Runs a program, shows its output and passes on each line; returns whether it succeeded and left nothing running.
 pub(crate) fn follow(command: &mut Command, line: impl FnMut(&str)) -> io::Result<bool> {
     Follower { silence: SILENCE, aftermath: AFTERMATH }.follow(command, line)
 }
@@ -46,7 +46,7 @@ impl Follower {
                         break;
                     }
                     if ended.is_none() && heard.elapsed() > self.silence {
-                        eprintln!("error: nothing was heard for {:?}; what runs is ended", self.silence);
+                        eprintln!("error: no output for {:?}; ending the program", self.silence);
                         end_children(&mut process);
                         (heard, is_well) = (Instant::now(), false);
                     }
@@ -70,7 +70,7 @@ fn lines(process: &mut Child) -> Receiver<Vec<u8>> {
     lines
 }
 
-/// Kills what a program has started, so that it can tell of it and go on; itself where that cannot be done.
+/// Kills the children of a program, so that it can report them and go on; without children, the program itself.
 fn end_children(process: &mut Child) {
     let killed = Command::new("pkill").args(["-KILL", "-P", &process.id().to_string()]).status();
     if !killed.is_ok_and(|status| status.success()) {

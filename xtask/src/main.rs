@@ -1,6 +1,6 @@
 //! The project's own commands: `cargo xtask COMMAND`.
 
-#![expect(clippy::print_stdout, reason = "what these commands print is their answer")]
+#![expect(clippy::print_stdout, reason = "these commands print their answer")]
 
 mod command;
 mod debian;
@@ -13,6 +13,7 @@ mod process;
 mod product;
 mod prose;
 mod report;
+mod size;
 mod svg;
 mod tokens;
 

@@ -1,4 +1,4 @@
-//! What cargo knows of the workspace and of all it depends on.
+//! Cargo's metadata of the workspace and its dependencies.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use crate::process::{capture, cargo};
 #[derive(Debug, Default)]
 pub(crate) struct Metadata {
     pub(crate) packages: Vec<Package>,
-    /// For each package id, what cargo resolved its dependencies to.
+    /// For each package id, its resolved dependencies.
     resolved: BTreeMap<String, Vec<(String, Scope)>>,
 }
 

@@ -62,8 +62,8 @@ fn item_end(tokens: &[Token], start: usize) -> Option<usize> {
     None
 }
 
-// The index of the bracket that closes the one at `open`, or of the last token.
-fn closing(tokens: &[Token], open: usize) -> usize {
+/// The index of the bracket that closes the one at `open`, or of the last token.
+pub(crate) fn closing(tokens: &[Token], open: usize) -> usize {
     let mut depth = 0usize;
     for (index, token) in tokens.iter().enumerate().skip(open) {
         match token.text.as_str() {

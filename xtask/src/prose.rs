@@ -25,64 +25,130 @@ pub(crate) fn of_rust(source: &str, messages: bool) -> Vec<Passage> {
     passages.collect()
 }
 
-/// Comments and messages of TypeScript. Regular expressions are recognized by the sign before them.
+/// Comments and messages of TypeScript.
 pub(crate) fn of_typescript(source: &str) -> Vec<Passage> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    let mut before = '\n';
-    while let Some(first) = source[at..].chars().next() {
-        let rest = &source[at..];
-        let line = 1 + source[..at].matches('\n').count();
-        let length = if rest.starts_with("//") {
-            let length = rest.find('\n').unwrap_or(rest.len());
-            found.push(Passage { text: rest[..length].to_owned(), line });
-            length
-        } else if rest.starts_with("/*") {
-            let length = rest.find("*/").map_or(rest.len(), |end| end + 2);
-            found.push(Passage { text: rest[..length].to_owned(), line });
-            length
-        } else if "'\"`".contains(first) || (first == '/' && "\n(,=:[!&|?{};".contains(before)) {
-            let length = quoted(rest, first);
-            if first != '/' {
-                found.extend(message(&rest[..length], line));
+    let passages = typescript_pieces(source).into_iter().filter_map(|piece| match piece.kind {
+        PieceKind::Comment => Some(Passage { text: piece.text.to_owned(), line: piece.line }),
+        PieceKind::Literal => message(piece.text, piece.line),
+        PieceKind::Code => None,
+    });
+    passages.collect()
+}
+
+/// TypeScript without comments, and with a sign in the place of each literal. Lines keep their numbers.
+pub(crate) fn without_typescript_text(source: &str) -> String {
+    let pieces = typescript_pieces(source).into_iter().map(|piece| match piece.kind {
+        PieceKind::Comment => newlines(piece.text, ""),
+        PieceKind::Literal => newlines(piece.text, "_"),
+        PieceKind::Code => piece.text.to_owned(),
+    });
+    pieces.collect()
+}
+
+/// Comments and docstrings of Python. Other literals of the runner are mostly Python's own words.
+pub(crate) fn of_python(source: &str) -> Vec<Passage> {
+    let passages = python_pieces(source).into_iter().filter_map(|piece| match piece.kind {
+        PieceKind::Comment => Some(Passage { text: piece.text.to_owned(), line: piece.line }),
+        PieceKind::Literal if is_triple(piece.text) => {
+            Some(Passage { text: piece.text.to_owned(), line: piece.line })
+        }
+        PieceKind::Literal => message(piece.text, piece.line),
+        PieceKind::Code => None,
+    });
+    passages.collect()
+}
+
+/// Python without comments and docstrings, and with brackets in the place of each literal. Lines keep their numbers.
+pub(crate) fn without_python_text(source: &str) -> String {
+    let mut code = String::new();
+    for piece in python_pieces(source) {
+        let on_its_own_line = code.rsplit('\n').next().is_none_or(|line| line.trim().is_empty());
+        match piece.kind {
+            PieceKind::Comment => {}
+            PieceKind::Literal if is_triple(piece.text) && on_its_own_line => {
+                code.push_str(&newlines(piece.text, ""));
             }
-            length
+            PieceKind::Literal => code.push_str(&format!("({})", newlines(piece.text, "_"))),
+            PieceKind::Code => code.push_str(piece.text),
+        }
+    }
+    code
+}
+
+/// A part of a script, and the line it begins on.
+struct Piece<'a> {
+    kind: PieceKind,
+    text: &'a str,
+    line: usize,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PieceKind {
+    Code,
+    Comment,
+    Literal,
+}
+
+/// Cuts TypeScript into pieces. Regular expressions are recognized by the sign before them, and are code.
+fn typescript_pieces(source: &str) -> Vec<Piece<'_>> {
+    let mut before = '\n';
+    pieces(source, |rest| {
+        let first = rest.chars().next().unwrap_or('\n');
+        let found = if rest.starts_with("//") {
+            (PieceKind::Comment, rest.find('\n').unwrap_or(rest.len()))
+        } else if rest.starts_with("/*") {
+            (PieceKind::Comment, rest.find("*/").map_or(rest.len(), |end| end + 2))
+        } else if "'\"`".contains(first) {
+            (PieceKind::Literal, quoted(rest, first))
+        } else if first == '/' && "\n(,=:[!&|?{};".contains(before) {
+            (PieceKind::Code, quoted(rest, first))
         } else {
-            first.len_utf8()
+            (PieceKind::Code, first.len_utf8())
         };
         if !first.is_whitespace() || first == '\n' {
             before = first;
         }
+        found
+    })
+}
+
+fn python_pieces(source: &str) -> Vec<Piece<'_>> {
+    pieces(source, |rest| {
+        let first = rest.chars().next().unwrap_or('\n');
+        if first == '#' {
+            (PieceKind::Comment, rest.find('\n').unwrap_or(rest.len()))
+        } else if is_triple(rest) {
+            (PieceKind::Literal, rest[3..].find(&rest[..3]).map_or(rest.len(), |end| end + 6))
+        } else if "'\"".contains(first) {
+            (PieceKind::Literal, quoted(rest, first))
+        } else {
+            (PieceKind::Code, first.len_utf8())
+        }
+    })
+}
+
+/// Cuts a source text by a function that returns the kind and the length of the first piece.
+fn pieces(source: &str, mut first: impl FnMut(&str) -> (PieceKind, usize)) -> Vec<Piece<'_>> {
+    let mut found = Vec::new();
+    let (mut at, mut line) = (0, 1);
+    while at < source.len() {
+        let (kind, length) = first(&source[at..]);
+        let text = &source[at..at + length];
+        found.push(Piece { kind, text, line });
+        line += text.matches('\n').count();
         at += length;
     }
     found
 }
 
-/// Comments and docstrings of Python. Other literals of the runner are mostly Python's own words.
-pub(crate) fn of_python(source: &str) -> Vec<Passage> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while let Some(first) = source[at..].chars().next() {
-        let rest = &source[at..];
-        let line = 1 + source[..at].matches('\n').count();
-        let triple = ["\"\"\"", "'''"].iter().find(|quotes| rest.starts_with(**quotes));
-        at += if first == '#' {
-            let length = rest.find('\n').unwrap_or(rest.len());
-            found.push(Passage { text: rest[..length].to_owned(), line });
-            length
-        } else if let Some(quotes) = triple {
-            let length = rest[3..].find(quotes).map_or(rest.len(), |end| end + 6);
-            found.push(Passage { text: rest[..length].to_owned(), line });
-            length
-        } else if "'\"".contains(first) {
-            let length = quoted(rest, first);
-            found.extend(message(&rest[..length], line));
-            length
-        } else {
-            first.len_utf8()
-        };
-    }
-    found
+fn is_triple(text: &str) -> bool {
+    text.starts_with("\"\"\"") || text.starts_with("'''")
+}
+
+/// The line breaks of a text, with a sign on each line.
+fn newlines(text: &str, sign: &str) -> String {
+    let lines: Vec<&str> = text.split('\n').map(|_| sign).collect();
+    lines.join("\n")
 }
 
 /// The lines of a Markdown file outside code blocks and front matter.

@@ -1,4 +1,4 @@
-//! What ran and how it went, counted from what cargo's test programs print and from the tally.
+//! The results of a test run, counted from the output of the test programs and from the tally.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -36,7 +36,7 @@ impl Suite {
         }
     }
 
-    /// Takes in one line of what Node's test runner says at its end.
+    /// Reads one line of the summary of Node's test runner.
     pub(crate) fn read_tap(&mut self, line: &str) {
         let Some((what, count)) = line.strip_prefix("# ").and_then(|rest| rest.trim_end().split_once(' '))
         else {

@@ -62,7 +62,7 @@ fn hex(red: u8, green: u8, blue: u8) -> String {
     format!("#{red:02x}{green:02x}{blue:02x}")
 }
 
-/// The rows of a screen down to the last that has letters. `shorter` is applied to texts, for what differs on each machine.
+/// The rows of a screen down to the last that has letters. `shorter` is applied to texts that differ on each machine.
 pub(crate) fn drawn(screen: &Screen, shorter: impl Fn(&str) -> String) -> String {
     let (rows, columns) = screen.size();
     let used = (0..rows).rev().find(|row| (0..columns).any(|column| is_seen(screen.cell(*row, column))));

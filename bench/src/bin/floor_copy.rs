@@ -1,4 +1,4 @@
-//! The least it takes to change a file safely: read it, write it anew, and have both file and folder on disk.
+//! The minimum cost of a safe change of a file: read it, write a new one, and sync file and folder.
 
 use std::fs::{self, File};
 use std::io::{self, Write};

@@ -1,3 +1,3 @@
-//! The least a native program can do.
+//! A native program that does nothing.
 
 fn main() {}

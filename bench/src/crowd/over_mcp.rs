@@ -1,5 +1,5 @@
-//! Trivial cells through one MCP server and its host: the host's processor time for each, and how many sixteen kernels run in
-//! a second.
+//! Trivial cells through one MCP server and its host: the host's CPU time per cell, and the cells
+//! per second of sixteen kernels.
 
 use std::time::{Duration, Instant};
 
@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 
 use super::SESSIONS;
 use crate::mcp::client::Client;
-use crate::mcp::place::{Ours, python};
+use crate::mcp::workspaces::{OurWorkspace, python};
 use crate::measure::cpu_time;
 use crate::round_trip::Script;
 use crate::table::{Figure, Target};
 
-/// Enough that the system's clock for processor time, which counts hundredths of a second, is exact to a few percent.
+/// Enough for a precision of a few percent: the system counts CPU time in hundredths of a second.
 const CALLS: usize = 10_000;
 
 pub(super) fn figures() -> Vec<Figure> {
-    let ours = Ours::new();
+    let ours = OurWorkspace::new();
     let (mut client, _) = Client::start(ours.mcp("runner").env("CELLIST_PYTHON_MAX_SESSIONS", "32"));
     let bare = Script::start(&python(), "ndjson_loop.py").per_cell();
-    // Kernels are started, and code is loaded.
+    // Starts kernels and loads code.
     run(&mut client, SESSIONS, 20 * SESSIONS);
     let before = cpu_time(ours.host());
     run(&mut client, 1, CALLS);
@@ -28,7 +28,7 @@ pub(super) fn figures() -> Vec<Figure> {
     let per_second = CALLS as f64 / crowd.as_secs_f64();
     vec![
         Figure {
-            promise: "the host's processor time for a trivial call over MCP",
+            promise: "the host's CPU time for a trivial call over MCP",
             other: ("bare loop, wall", format!("{:.3} ms", bare.as_secs_f64() * 1e3)),
             ours: format!("{:.3} ms", each.as_secs_f64() * 1e3),
             value: each.as_secs_f64() * 1e3,
@@ -36,7 +36,7 @@ pub(super) fn figures() -> Vec<Figure> {
             target: Target::AtMost(0.2),
         },
         Figure {
-            promise: "16 runner kernels through one MCP server, cells in a second",
+            promise: "16 runner kernels through one MCP server, cells per second",
             other: ("bare loop", format!("{:.0}", 1.0 / bare.as_secs_f64())),
             ours: format!("{per_second:.0}"),
             value: per_second,
@@ -46,7 +46,7 @@ pub(super) fn figures() -> Vec<Figure> {
     ]
 }
 
-/// Runs trivial cells in turn in so many sessions, one call per session under way at any moment.
+/// Runs trivial cells in turn in the sessions, one call per session at a time.
 fn run(client: &mut Client, sessions: usize, calls: usize) -> Duration {
     let start = Instant::now();
     let mut begun = 0;

@@ -1,4 +1,4 @@
-//! A client that speaks MCP by hand with a server on standard streams, so that every side is asked in the same way.
+//! A minimal MCP client on standard streams, equal for all servers.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::measure::Aside;
 
-/// A server that was started, and is killed when this is dropped.
+/// A started server, killed when dropped.
 pub(crate) struct Client {
     child: Child,
     requests: ChildStdin,
@@ -17,7 +17,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Starts a server and shakes hands with it; also what it tells a model first.
+    /// Starts a server and initializes it. Returns its instructions too.
     pub(crate) fn start(command: &mut Command) -> (Client, String) {
         let aside = Aside::new();
         let mut child = command
@@ -42,24 +42,24 @@ impl Client {
         self.child.id()
     }
 
-    /// The tools, as they are listed.
+    /// The list of tools.
     pub(super) fn tools(&mut self) -> Vec<Value> {
         let listed = self.ask("tools/list", json!({}));
         listed["tools"].as_array().cloned().unwrap_or_else(|| panic!("no list: {listed}"))
     }
 
-    /// The blocks of a tool's answer.
+    /// The content blocks of a tool's answer.
     pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Vec<Value> {
         let result = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
         result["content"].as_array().cloned().unwrap_or_else(|| panic!("no answer of {tool}: {result}"))
     }
 
-    /// Sends a call and does not wait for its answer.
+    /// Sends a call without waiting for the answer.
     pub(crate) fn begin(&mut self, tool: &str, arguments: &Value) {
         self.request("tools/call", json!({ "name": tool, "arguments": arguments }));
     }
 
-    /// The result of whichever call is answered next.
+    /// The result of the call that is answered next.
     pub(crate) fn next_result(&mut self) -> Value {
         self.answer(|message| message.get("id").is_some())
     }
@@ -76,7 +76,8 @@ impl Client {
         id
     }
 
-    /// The result of the next answer that is meant. Servers also report progress, and some print lines that are no message.
+    /// The result of the next matching answer. Servers also report progress, and some print lines
+    /// that are not messages.
     fn answer(&mut self, is_meant: impl Fn(&Value) -> bool) -> Value {
         let mut messages =
             self.lines.by_ref().map_while(Result::ok).filter_map(|line| serde_json::from_str(&line).ok());

@@ -1,4 +1,4 @@
-//! The notebooks that the tasks are about, the same for both sides.
+//! The notebooks of the tasks, equal for both sides.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// Ten parts of three cells each.
 const PARTS: usize = 10;
 
-/// Writes all of them into a folder.
+/// Writes all notebooks into a folder.
 pub(super) fn make(folder: &Path) {
     let mut analysis = Vec::new();
     for part in 0..PARTS {
@@ -67,7 +67,7 @@ pub(super) fn make(folder: &Path) {
     ];
     for (name, mut cells) in all {
         for (index, cell) in cells.iter_mut().enumerate() {
-            // As long as those that Jupyter gives.
+            // As long as Jupyter's ids.
             cell["id"] = format!("{:08x}", 0x9e37_79b9_u32.wrapping_mul(index as u32 + 1)).into();
         }
         let kernel = json!({ "display_name": "Python 3", "language": "python", "name": "python3" });
@@ -88,7 +88,7 @@ fn code(text: &str) -> Value {
     json!({ "cell_type": "code", "execution_count": null, "metadata": {}, "outputs": [], "source": text })
 }
 
-/// A cell whose saved output has 5,000 lines, of which one matters.
+/// A cell with a saved output of 5,000 lines, of which one matters.
 fn trained() -> Value {
     let line = |step: usize| match step {
         3217 => "step 3217: loss nan, gradient overflow in layer 7\n".to_owned(),

@@ -1,6 +1,6 @@
-//! Ten tasks as a model would do them with either server, and what it has to read and write for each: what it is told
-//! first, the tools, its calls and their answers. A picture counts for nothing, since both sides send the same one. A
-//! task is done only when the answers hold what it is about.
+//! Ten tasks as a model would do them with either server, and their cost in tokens: instructions,
+//! tools, calls and answers. Images do not count, since both sides send the same one. A task is
+//! done only if the answers have the expected content.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::notebooks;
-use super::place::{Ours, Theirs, python};
+use super::workspaces::{OurWorkspace, PeerWorkspace, python};
 use crate::measure::peer;
 use crate::table::{Figure, Target};
 
-/// A task: what it is, and how either side does it. Who cannot says what is missing.
-type Task = (&'static str, fn(&mut Talk<'_>) -> Done, fn(&mut Talk<'_>) -> Done);
+/// A task: its title, and the solution of each side. A side without a solution names the missing
+/// feature.
+type Task = (&'static str, fn(&mut TaskTranscript<'_>) -> Done, fn(&mut TaskTranscript<'_>) -> Done);
 type Done = Result<(), String>;
 
 const TASKS: &[Task] = &[
@@ -32,7 +33,7 @@ const TASKS: &[Task] = &[
 ];
 
 /// A figure for each task, and one for all of them.
-pub(super) fn figures(ours: &Ours, theirs: &Theirs) -> Vec<Figure> {
+pub(super) fn figures(ours: &OurWorkspace, theirs: &PeerWorkspace) -> Vec<Figure> {
     notebooks::make(ours.folder());
     notebooks::make(&theirs.folder());
     let mut counter = Counter::start(&python());
@@ -45,10 +46,10 @@ pub(super) fn figures(ours: &Ours, theirs: &Theirs) -> Vec<Figure> {
         vec![figure("tokens before the first call: instructions and tools", our_base, Some(their_base))];
     let (mut our_sum, mut their_sum) = (0, 0);
     for (name, do_ours, do_theirs) in TASKS {
-        let mut talk = Talk { client: &mut our_client, said: Vec::new() };
+        let mut talk = TaskTranscript { client: &mut our_client, said: Vec::new() };
         do_ours(&mut talk).unwrap_or_else(|missing| panic!("{name}: ours lacks {missing}"));
         let our_tokens = our_base + talk.tokens(&mut counter);
-        let mut talk = Talk { client: &mut their_client, said: Vec::new() };
+        let mut talk = TaskTranscript { client: &mut their_client, said: Vec::new() };
         let their_tokens = match do_theirs(&mut talk) {
             Ok(()) => Some(their_base + talk.tokens(&mut counter)),
             Err(missing) => {
@@ -77,20 +78,20 @@ fn figure(promise: &'static str, ours: usize, theirs: Option<usize>) -> Figure {
     }
 }
 
-/// What clients pass on of tools to a model.
+/// The part of the tools that clients pass on to a model.
 fn told(tools: &[Value]) -> String {
     let told = |tool: &Value| json!({ "name": tool["name"], "description": tool["description"], "inputSchema": tool["inputSchema"] });
     Value::Array(tools.iter().map(told).collect()).to_string()
 }
 
-/// What was said in the course of a task.
-struct Talk<'a> {
+/// The texts exchanged in a task.
+struct TaskTranscript<'a> {
     client: &'a mut Client,
     said: Vec<String>,
 }
 
-impl Talk<'_> {
-    /// Calls a tool; its text, in which a picture is a word.
+impl TaskTranscript<'_> {
+    /// Calls a tool. Returns its text, with a word for each image.
     fn call(&mut self, tool: &str, arguments: Value) -> String {
         self.said.push(json!({ "name": tool, "arguments": arguments }).to_string());
         let mut text = String::new();
@@ -108,7 +109,7 @@ impl Talk<'_> {
         text
     }
 
-    /// Their way to begin with a notebook.
+    /// Opens a notebook on the peer's server.
     fn open(&mut self, name: &str) -> String {
         let arguments =
             json!({ "notebook_name": name, "notebook_path": format!("{name}.ipynb"), "kernel_id": "NEW" });
@@ -133,12 +134,12 @@ fn holds(text: &str, needed: &[&str]) -> Done {
 
 const OUTLINE: &[&str] = &["## Part 0", "# load part 4", "## Part 9", "def scale_9(factor):"];
 
-fn our_outline(talk: &mut Talk<'_>) -> Done {
+fn our_outline(talk: &mut TaskTranscript<'_>) -> Done {
     holds(&talk.call("get_notebook_cells", json!({ "notebook": "analysis.ipynb" })), OUTLINE)
 }
 
-fn their_outline(talk: &mut Talk<'_>) -> Done {
-    // It shows twenty cells by itself.
+fn their_outline(talk: &mut TaskTranscript<'_>) -> Done {
+    // It shows twenty cells by default.
     let first = talk.open("analysis");
     let rest = talk.call("read_notebook", json!({ "notebook_name": "analysis", "start_index": 20 }));
     holds(&(first + &rest), OUTLINE)
@@ -146,11 +147,11 @@ fn their_outline(talk: &mut Talk<'_>) -> Done {
 
 const CELL: &[&str] = &["values_5 = [n * 6 for n in range(100)]", "print('part', 5, total_5)"];
 
-fn our_cell(talk: &mut Talk<'_>) -> Done {
+fn our_cell(talk: &mut TaskTranscript<'_>) -> Done {
     holds(&talk.call("get_notebook_cells", json!({ "notebook": "analysis.ipynb", "cells": [16] })), CELL)
 }
 
-fn their_cell(talk: &mut Talk<'_>) -> Done {
+fn their_cell(talk: &mut TaskTranscript<'_>) -> Done {
     talk.open("analysis");
     holds(&talk.call("read_cell", json!({ "cell_index": 16 })), CELL)
 }
@@ -158,7 +159,7 @@ fn their_cell(talk: &mut Talk<'_>) -> Done {
 const OUTPUT: &[&str] =
     &["step 0: loss", "step 3217: loss nan, gradient overflow in layer 7", "step 4999: loss"];
 
-fn our_output(talk: &mut Talk<'_>) -> Done {
+fn our_output(talk: &mut TaskTranscript<'_>) -> Done {
     let text = talk.call("get_cell_outputs", json!({ "notebook": "training.ipynb", "cell": 1 }));
     let (_, rest) = text.split_once("artifact://").ok_or("an artifact")?;
     let id: String = rest.chars().take_while(char::is_ascii_alphanumeric).collect();
@@ -166,19 +167,19 @@ fn our_output(talk: &mut Talk<'_>) -> Done {
     holds(&(text + &found), OUTPUT)
 }
 
-fn their_output(talk: &mut Talk<'_>) -> Done {
+fn their_output(talk: &mut TaskTranscript<'_>) -> Done {
     talk.open("training");
     holds(&talk.call("read_cell", json!({ "cell_index": 1 })), OUTPUT)
 }
 
 const ADDED: &str = "x = 6 * 7\nprint(x)";
 
-fn our_addition(talk: &mut Talk<'_>) -> Done {
+fn our_addition(talk: &mut TaskTranscript<'_>) -> Done {
     let cell = json!({ "notebook": "empty.ipynb", "type": "code", "content": ADDED, "run": true });
     holds(&talk.call("add_notebook_cell", cell), &["\n42\n"])
 }
 
-fn their_addition(talk: &mut Talk<'_>) -> Done {
+fn their_addition(talk: &mut TaskTranscript<'_>) -> Done {
     talk.open("empty");
     let cell = json!({ "cell_index": -1, "cell_source": ADDED });
     holds(&talk.call("insert_execute_code_cell", cell), &["42\n"])
@@ -186,14 +187,14 @@ fn their_addition(talk: &mut Talk<'_>) -> Done {
 
 const FAULT: &[&str] = &["AttributeError: 'dict' object has no attribute 'value'", "sum(prices.value())"];
 
-fn our_fix(talk: &mut Talk<'_>) -> Done {
+fn our_fix(talk: &mut TaskTranscript<'_>) -> Done {
     holds(&talk.call("run_notebook_cells", json!({ "notebook": "broken.ipynb" })), FAULT)?;
     let content = "total = sum(prices.values())\ntotal";
     let cell = json!({ "notebook": "broken.ipynb", "cell": 2, "content": content, "run": true });
     holds(&talk.call("update_notebook_cell", cell), &["\n7\n"])
 }
 
-fn their_fix(talk: &mut Talk<'_>) -> Done {
+fn their_fix(talk: &mut TaskTranscript<'_>) -> Done {
     talk.open("broken");
     talk.execute(1);
     holds(&talk.execute(2), FAULT)?;
@@ -204,12 +205,12 @@ fn their_fix(talk: &mut Talk<'_>) -> Done {
 
 const PLOT: &str = "import matplotlib.pyplot as plt\nplt.plot([1, 3, 2])\nplt.show()";
 
-fn our_plot(talk: &mut Talk<'_>) -> Done {
+fn our_plot(talk: &mut TaskTranscript<'_>) -> Done {
     let cell = json!({ "notebook": "plot.ipynb", "type": "code", "content": PLOT, "run": true });
     holds(&talk.call("add_notebook_cell", cell), &["<picture>"])
 }
 
-fn their_plot(talk: &mut Talk<'_>) -> Done {
+fn their_plot(talk: &mut TaskTranscript<'_>) -> Done {
     talk.open("plot");
     let cell = json!({ "cell_index": -1, "cell_source": PLOT });
     holds(&talk.call("insert_execute_code_cell", cell), &["<picture>"])
@@ -217,12 +218,12 @@ fn their_plot(talk: &mut Talk<'_>) -> Done {
 
 const RUN: &[&str] = &["part 0 4950", "part 4 24750", "part 9 49500"];
 
-fn our_run(talk: &mut Talk<'_>) -> Done {
+fn our_run(talk: &mut TaskTranscript<'_>) -> Done {
     holds(&talk.call("run_notebook_cells", json!({ "notebook": "all.ipynb" })), RUN)
 }
 
-fn their_run(talk: &mut Talk<'_>) -> Done {
-    // A call for each cell; which of them are code has to be known first.
+fn their_run(talk: &mut TaskTranscript<'_>) -> Done {
+    // One call per cell. The code cells must be known first.
     talk.open("all");
     talk.call("read_notebook", json!({ "notebook_name": "all", "start_index": 20 }));
     let text: String = (0..30).filter(|index| index % 3 > 0).map(|index| talk.execute(index)).collect();
@@ -231,17 +232,17 @@ fn their_run(talk: &mut Talk<'_>) -> Done {
 
 const FRAME: &[&str] = &["city", "people", "area", "142.714286", "1000 rows x 3 columns"];
 
-fn our_frame(talk: &mut Talk<'_>) -> Done {
+fn our_frame(talk: &mut TaskTranscript<'_>) -> Done {
     holds(&talk.call("run_notebook_cells", json!({ "notebook": "table.ipynb" })), FRAME)
 }
 
-fn their_frame(talk: &mut Talk<'_>) -> Done {
+fn their_frame(talk: &mut TaskTranscript<'_>) -> Done {
     talk.open("table");
     let text: String = (0..3).map(|index| talk.execute(index)).collect();
     holds(&text, FRAME)
 }
 
-fn our_interrupt(talk: &mut Talk<'_>) -> Done {
+fn our_interrupt(talk: &mut TaskTranscript<'_>) -> Done {
     let text = talk.call("run_notebook_cells", json!({ "notebook": "long.ipynb", "soft_wait": 5 }));
     holds(&text, &["step 0"])?;
     let stopped = talk.call("notebook_kernel", json!({ "notebook": "long.ipynb", "action": "interrupt" }));
@@ -249,8 +250,8 @@ fn our_interrupt(talk: &mut Talk<'_>) -> Done {
     holds(&talk.call("get_variables", json!({ "notebook": "long.ipynb", "names": ["kept"] })), &["42"])
 }
 
-fn their_interrupt(talk: &mut Talk<'_>) -> Done {
-    // Nothing interrupts what runs, but a time that was given before does.
+fn their_interrupt(talk: &mut TaskTranscript<'_>) -> Done {
+    // It has no interrupt, only a timeout given in advance.
     talk.open("long");
     talk.execute(0);
     holds(
@@ -263,17 +264,17 @@ fn their_interrupt(talk: &mut Talk<'_>) -> Done {
 const RAISED: &[&str] =
     &["JSONDecodeError: Expecting value: line 1 column 7", "deep(40, ", "return json.loads(text)"];
 
-fn our_traceback(talk: &mut Talk<'_>) -> Done {
+fn our_traceback(talk: &mut TaskTranscript<'_>) -> Done {
     holds(&talk.call("run_notebook_cells", json!({ "notebook": "trace.ipynb" })), RAISED)
 }
 
-fn their_traceback(talk: &mut Talk<'_>) -> Done {
+fn their_traceback(talk: &mut TaskTranscript<'_>) -> Done {
     talk.open("trace");
     talk.execute(0);
     holds(&talk.execute(1), RAISED)
 }
 
-/// Counts tokens as a model's own tokenizer does.
+/// Counts tokens with a model's own tokenizer.
 struct Counter {
     process: Child,
     texts: ChildStdin,

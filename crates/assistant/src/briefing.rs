@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use cellist_session::execution::Cancel;
 use cellist_settings::Home;
-use cellist_tools::{Agent, Answer, Caller, Editor, Mode, Offer, Reach, ToolName, Toolbox, references};
+use cellist_tools::{
+    Agent, Caller, EditorState, FilePolicy, Mode, ToolAnswer, ToolName, ToolOffer, Toolbox, references,
+};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -36,7 +38,7 @@ pub(crate) fn caller(request: &ChatRequest, home: &Home, notes: &mut Vec<String>
         // A conversation about one cell only proposes, whatever the mode of the chat.
         caller.mode = Mode::Ask;
     }
-    let reach = Reach::of(&caller, home);
+    let reach = FilePolicy::of(&caller, home);
     let mut front = caller.front.take().unwrap_or_default();
     front.attached.retain(|path| {
         let is_kept = !reach.may_look(path);
@@ -45,7 +47,7 @@ pub(crate) fn caller(request: &ChatRequest, home: &Home, notes: &mut Vec<String>
         }
         !is_kept
     });
-    for named in references(&request.words, Offer::new(caller.mode, true)).attachments {
+    for named in references(&request.words, ToolOffer::new(caller.mode, true)).attachments {
         let path = caller.cwd.join(&named.path);
         match fs::canonicalize(&path) {
             Ok(_) if !reach.may_look(&path) => {
@@ -69,14 +71,14 @@ pub(crate) async fn brief(
 ) -> Briefing {
     let caller = agent.caller();
     let front = caller.front.clone().unwrap_or_default();
-    let context = match toolbox.tell_context(agent, &front).await {
+    let context = match toolbox.agent_context(agent, &front).await {
         Ok(context) => context,
         Err(error) => {
             notes.push(error.to_string());
             None
         }
     };
-    let offer = Offer { notebook_mode: context.is_some(), ..Offer::set(caller) };
+    let offer = ToolOffer { notebook_mode: context.is_some(), ..ToolOffer::of_caller(caller) };
     let mut budget = request.rules.context;
     let mut message = String::new();
     if let Some(context) = &context {
@@ -140,7 +142,7 @@ fn cut(text: String, most: usize) -> String {
 }
 
 /// The attachments and outputs of a message: a heading, and the tool call that reads each.
-fn attachments(request: &ChatRequest, front: &Editor) -> Vec<(String, ToolName, serde_json::Value)> {
+fn attachments(request: &ChatRequest, front: &EditorState) -> Vec<(String, ToolName, serde_json::Value)> {
     let active = front.notebook();
     let others = front.attached.iter().filter(|path| Some(path.as_path()) != active);
     let mut found: Vec<_> = others
@@ -177,15 +179,15 @@ fn instructions(mode: Mode) -> String {
 
 /// The text of a tool's answer for a model. Providers separate images from text, so each of several images leaves a mark at
 /// its place.
-pub(crate) fn readable(answer: &Answer) -> String {
-    use cellist_tools::Block;
-    let is_image = |block: &&Block| matches!(block, Block::Image { .. });
+pub(crate) fn readable(answer: &ToolAnswer) -> String {
+    use cellist_tools::AnswerBlock;
+    let is_image = |block: &&AnswerBlock| matches!(block, AnswerBlock::Image { .. });
     let several = answer.blocks.iter().filter(is_image).count() > 1;
     let mut images = 0;
     let blocks = answer.blocks.iter().filter_map(|block| match block {
-        Block::Text(text) => Some(text.clone()),
-        Block::Link { uri, name, .. } => Some(format!("{name}: {uri}")),
-        Block::Image { .. } => {
+        AnswerBlock::Text(text) => Some(text.clone()),
+        AnswerBlock::Link { uri, name, .. } => Some(format!("{name}: {uri}")),
+        AnswerBlock::Image { .. } => {
             images += 1;
             several.then(|| format!("[image {images}]"))
         }
@@ -195,15 +197,15 @@ pub(crate) fn readable(answer: &Answer) -> String {
 
 #[cfg(test)]
 mod tests {
-    use cellist_tools::Block;
+    use cellist_tools::AnswerBlock;
 
     use super::*;
 
     #[test]
     fn each_of_several_images_leaves_a_mark_in_the_text() {
-        let text = |text: &str| Block::Text(text.to_owned());
-        let image = || Block::Image { mime: "image/png".to_owned(), data: "A".to_owned() };
-        let told = |blocks| readable(&Answer { blocks, ..Answer::default() });
+        let text = |text: &str| AnswerBlock::Text(text.to_owned());
+        let image = || AnswerBlock::Image { mime: "image/png".to_owned(), data: "A".to_owned() };
+        let told = |blocks| readable(&ToolAnswer { blocks, ..ToolAnswer::default() });
         assert_eq!(told(vec![text("[0]"), image(), text("[1]"), image()]), "[0]\n[image 1]\n[1]\n[image 2]");
         assert_eq!(told(vec![text("[0]"), image(), text("1 ok")]), "[0]\n1 ok");
     }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use cellist_platform::contained::contained;
 use cellist_session::sessions::OwnerId;
 use cellist_settings::Home;
-use cellist_store::Talks;
+use cellist_store::ConversationFiles;
 use cellist_tools::Toolbox;
 use tokio::sync::{oneshot, watch};
 
@@ -100,7 +100,7 @@ impl Conversation {
     }
 
     /// Resumes the stored conversation about the notebook and stores its changes.
-    pub fn resume(toolbox: Toolbox, notebook: PathBuf, talks: Talks) -> Conversation {
+    pub fn resume(toolbox: Toolbox, notebook: PathBuf, talks: ConversationFiles) -> Conversation {
         let file = Some(TranscriptFile::new(talks));
         let conversation = Conversation::with(toolbox, notebook, Arc::default(), file);
         conversation.0.load();
@@ -220,7 +220,7 @@ impl Conversation {
             answering: state.active.as_ref().map(|active| active.message.clone()),
             waiting: queue.collect(),
             runs_on: state.active.is_none()
-                && turns.iter().any(|past| self.0.toolbox.turn_runs_on(&past.turn)),
+                && turns.iter().any(|past| self.0.toolbox.is_turn_running(&past.turn)),
             mark: state.mark,
             is_over: state.is_over,
         }
@@ -318,10 +318,10 @@ impl SharedConversation {
     /// earlier answers are covered.
     fn notify_when_runs_end(self: &Arc<SharedConversation>) {
         let turn = self.lock().transcript.turns.last().map(|past| past.turn.clone());
-        if let Some(turn) = turn.filter(|turn| self.toolbox.turn_runs_on(turn)) {
+        if let Some(turn) = turn.filter(|turn| self.toolbox.is_turn_running(turn)) {
             let shared = Arc::clone(self);
             tokio::spawn(async move {
-                shared.toolbox.turn_rests(&turn).await;
+                shared.toolbox.wait_for_turn(&turn).await;
                 shared.notify();
             });
         }

@@ -1,6 +1,8 @@
 //! The assistant: a conversation with a model. The model uses the same tools, under the same modes, as every agent. This
 //! crate talks to the providers of models; terminal and page display the conversation.
 
+#![doc = include_str!("../README.md")]
+
 mod briefing;
 mod conversation;
 mod message;

@@ -9,7 +9,7 @@ use cellist_session::orders::ClientEnvironment;
 use cellist_settings::{Chat, Faults, Home, Settings, Sources, resolve};
 use cellist_tools::prompt::{BadPrompt, FOLDER, Prompts};
 use cellist_tools::redaction::Redaction;
-use cellist_tools::{Caller, Editor, Mode, Reach, ToolSet, nearby_notebooks};
+use cellist_tools::{Caller, EditorState, FilePolicy, Mode, ToolSet, nearby_notebooks};
 use serde::{Deserialize, Serialize};
 
 use crate::conversation::{AnswerRules, ChatRequest, MessageId};
@@ -77,7 +77,7 @@ pub struct UserMessage {
     /// The mode of the answer.
     pub mode: Mode,
     /// The state of the user's editor.
-    pub front: Editor,
+    pub front: EditorState,
     /// The cells whose outputs go into the prompt.
     pub outputs: Vec<String>,
 }
@@ -144,7 +144,7 @@ impl AssistantSetup {
 
     /// Lists the notebooks near the working folder that a message may attach, without `own`.
     pub fn notebooks(&self, own: &Path) -> Vec<String> {
-        nearby_notebooks(&self.caller.cwd, own, &Reach::of(&self.caller, &self.home))
+        nearby_notebooks(&self.caller.cwd, own, &FilePolicy::of(&self.caller, &self.home))
     }
 
     /// Completes a message to a request.

@@ -8,7 +8,7 @@ use cellist_notebook::CellRef;
 use cellist_settings::Home;
 use cellist_tools::context::NotebookContext;
 use cellist_tools::redaction::Redaction;
-use cellist_tools::{Editor, Mode, Selection, UnknownMode};
+use cellist_tools::{EditorSelection, EditorState, Mode, UnknownMode};
 use clap::Args;
 use serde_json::json;
 use tokio::runtime::Builder;
@@ -48,7 +48,7 @@ pub(crate) fn mode(word: &str) -> Result<Mode, UnknownMode> {
 impl EditorFlags {
     /// What they say; where they say nothing, what an editor has reported to the host. `also` are notebooks that were
     /// attached some other way.
-    pub(crate) fn editor(&self, also: &[PathBuf]) -> Result<Editor, CliError> {
+    pub(crate) fn editor(&self, also: &[PathBuf]) -> Result<EditorState, CliError> {
         let says_nothing = self.attach.is_empty() && self.active.is_none();
         if says_nothing && let Some(Reply::Editor(editor)) = ask_host(Request::Editor(None)) {
             let mut editor = *editor;
@@ -60,7 +60,7 @@ impl EditorFlags {
         }
         let attached =
             self.attach.iter().chain(also).map(|path| real(path)).collect::<Result<Vec<_>, _>>()?;
-        Ok(Editor {
+        Ok(EditorState {
             active: self.active.as_deref().map(real).transpose()?,
             attached,
             selection: self.selection(),
@@ -68,7 +68,7 @@ impl EditorFlags {
     }
 
     /// The state of the notebook that is worked on, if one is. Cells that were named must be there.
-    pub(crate) fn context(&self, editor: &Editor) -> Result<Option<ContextTold>, CliError> {
+    pub(crate) fn context(&self, editor: &EditorState) -> Result<Option<ContextTold>, CliError> {
         if let Some(path) = editor.notebook() {
             let selection = self.selection();
             let cells: Vec<CellRef> = selection.references().chain(selection.editing()).collect();
@@ -81,14 +81,14 @@ impl EditorFlags {
         context(editor)
     }
 
-    fn selection(&self) -> Selection {
-        Selection { cells: self.select.clone(), editing: self.editing.clone() }
+    fn selection(&self) -> EditorSelection {
+        EditorSelection { cells: self.select.clone(), editing: self.editing.clone() }
     }
 }
 
 /// The state of the notebook that is worked on, if one is: as the host knows it where one is running, else as the file
 /// has it.
-fn context(editor: &Editor) -> Result<Option<ContextTold>, CliError> {
+fn context(editor: &EditorState) -> Result<Option<ContextTold>, CliError> {
     let Some(path) = editor.notebook() else { return Ok(None) };
     // A person may have reported a notebook that agents must not see.
     files::check_look(path)?;
@@ -121,7 +121,7 @@ fn ask_host(request: Request) -> Option<Reply> {
 }
 
 /// Why no notebook is worked on, for people.
-pub(crate) fn why_off(editor: &Editor) -> &'static str {
+pub(crate) fn why_off(editor: &EditorState) -> &'static str {
     match (editor.attached.is_empty(), &editor.active) {
         (true, None) => "Notebook mode is off: no notebook is attached, and none is active.",
         (true, Some(_)) => "Notebook mode is off: the active notebook is not attached.",

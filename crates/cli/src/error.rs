@@ -166,6 +166,7 @@ impl From<cellist_host::Error> for CliError {
             cellist_host::Class::BadInput => Exit::BadInput,
             cellist_host::Class::NoKernel => Exit::NoKernel,
             cellist_host::Class::NotSaved => Exit::NotSaved,
+            cellist_host::Class::Interrupted => Exit::Interrupted,
         };
         let mut failure = CliError::new(error.kind(), exit, error.to_string());
         failure.hint = error.hint();

@@ -1,17 +1,20 @@
 //! The way from a command to the host of this user, or to what stands in for it.
 
 use std::future::Future;
+use std::path::PathBuf;
 
 use cellist_host::{Host, HostClient, HostService, Reply, Starter};
 use cellist_kernel::guard::Guard;
 use cellist_live::Documents;
-use cellist_session::sessions::{Means, Sessions};
+use cellist_session::orders::ClientEnvironment;
+use cellist_session::sessions::{Means, Sessions, Workplace};
 use cellist_settings::{Home, Settings};
 use cellist_store::Store;
 
 use crate::answer::print_aside;
 use crate::error::{CliError, Exit, FailureKind};
-use crate::kernel::guard;
+use crate::kernel::{KernelFlags, guard};
+use crate::notebook_access::files;
 use crate::settings::artifacts;
 use crate::startup;
 use crate::waiting::Waiting;
@@ -45,7 +48,21 @@ pub(crate) fn service(home: &Home, settings: &Settings, remembers: bool) -> Host
     means.remembers = remembers;
     let sessions = Sessions::new(settings.policy(), means);
     let documents = Documents::new(Store::new(home.clone())).reviewing(settings.notebook.review);
-    HostService::new(sessions, documents, artifacts(settings))
+    let service = HostService::new(sessions, documents, artifacts(settings));
+    if remembers { service } else { service.logging_stages(startup::stages()) }
+}
+
+/// Sessions for one command that runs code, on this thread. Needs a runtime.
+pub(crate) fn sessions_for_run(settings: &Settings) -> Sessions {
+    let mut means = Means::local(guard(), Some(startup::trace()), Home::from_env(), artifacts(settings));
+    means.workplace = Workplace::Shared;
+    Sessions::new(settings.policy(), means)
+}
+
+fn service_for_run(settings: &Settings) -> HostService {
+    let sessions = sessions_for_run(settings);
+    let documents = Documents::new(files::store()).reviewing(settings.notebook.review);
+    HostService::new(sessions, documents, artifacts(settings)).logging_stages(startup::stages())
 }
 
 /// A service for this process alone, whose code can call tools.
@@ -65,25 +82,49 @@ pub(crate) struct Reach {
 }
 
 impl Reach {
-    /// To the host, which is started if need be; or to this process alone. Needs a runtime.
-    pub(crate) async fn open(standalone: bool, settings: &Settings) -> Result<Reach, CliError> {
+    /// To the host, which is started if need be; or to this process alone. The flags decide on kernels. Needs a runtime.
+    pub(crate) async fn open(
+        standalone: bool,
+        settings: &Settings,
+        flags: &KernelFlags,
+    ) -> Result<Reach, CliError> {
         if standalone {
-            let service = service_here(settings).await;
-            return Ok(Reach { client: HostClient::in_process(&service), here: Some(service) });
+            return Ok(Reach::of(service_here(settings).await, flags));
         }
-        Ok(Reach { client: attached().await?, here: None })
+        let client = attached().await?;
+        client.set_environment(to_send(settings, flags));
+        Ok(Reach { client, here: None })
+    }
+
+    /// To this process alone, for one command that runs code. Needs a runtime.
+    pub(crate) fn for_run(settings: &Settings, flags: &KernelFlags) -> Reach {
+        Reach::of(service_for_run(settings), flags)
+    }
+
+    fn of(service: HostService, flags: &KernelFlags) -> Reach {
+        let client = HostClient::in_process(&service);
+        client.set_environment(flags.environment());
+        Reach { client, here: Some(service) }
     }
 
     pub(crate) fn client(&self) -> &HostClient {
         &self.client
     }
 
-    /// Ends what is kept in this process.
-    pub(crate) async fn close(self) {
-        if let Some(service) = self.here {
-            service.close().await;
+    /// Ends the kernels and notebooks of this process. Returns the copies of notebooks that could not be saved.
+    pub(crate) async fn close(self) -> Vec<PathBuf> {
+        match self.here {
+            Some(service) => service.close().await,
+            None => Vec::new(),
         }
     }
+}
+
+/// The environment as the host gets it: without secrets.
+pub(crate) fn to_send(settings: &Settings, flags: &KernelFlags) -> ClientEnvironment {
+    let mut environment = flags.environment();
+    let _ = environment.withhold(settings);
+    environment
 }
 
 /// The host, which is started if need be.

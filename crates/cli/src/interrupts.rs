@@ -1,6 +1,6 @@
 //! Signals that ask to stop: what runs is interrupted and saved before the process ends.
 
-use cellist_session::run::Canceller;
+use cellist_session::execution::Canceller;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Hands each signal on as a wish to stop, by force from the second on: the kernel ends with the command. Needs a runtime.

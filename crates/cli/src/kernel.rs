@@ -1,22 +1,16 @@
-//! From flags to a kernel that is ready; what is there and which way to run code is found out by `session`.
+//! The flags that choose a kernel. The host decides on it, by these and by the environment of the command.
 
 use std::path::{Path, PathBuf};
 
 use cellist_kernel::guard::Guard;
-use cellist_kernel::order::Order;
-use cellist_kernel::{Kernel, zmq};
 use cellist_platform::Variables;
-use cellist_session::orders::{ClientEnvironment, Job, Running};
-use cellist_session::run::Surroundings;
-use cellist_session::sessions::Whereabouts;
+use cellist_session::orders::{ClientEnvironment, KernelRequest, Running};
 use cellist_settings::{BackendWish, Faults, Home, Resolved};
 use clap::{Args, ValueEnum};
 
 use crate::error::CliError;
 use crate::notebook_access::files;
-use crate::settings::{artifacts, settings_in};
-use crate::startup::{self, Stages};
-use crate::waiting::Waiting;
+use crate::settings::settings_in;
 
 /// What is to run the code.
 #[derive(Args, Clone, Debug, Default)]
@@ -63,14 +57,22 @@ impl Particular {
         self.kernel.is_some() || self.kernel_id.is_some()
     }
 
-    /// Whether it is a kernel that somebody else runs and that only this process can join.
+    /// Whether another program has started the kernel.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.existing.is_some()
     }
 
-    /// The kernel on a gateway that is meant, if one in particular is.
-    pub(crate) fn running(&self) -> Option<Running> {
-        self.kernel_id.clone().map(Running::Id)
+    /// The request for this kernel.
+    pub(crate) fn request(&self) -> Result<KernelRequest, CliError> {
+        let existing = match &self.existing {
+            Some(file) => {
+                files::check_look(file)?;
+                Some(Running::Existing(absolute(file)))
+            }
+            None => None,
+        };
+        let running = existing.or_else(|| self.kernel_id.clone().map(Running::Id));
+        Ok(KernelRequest { kernel: self.kernel.clone(), running, ..KernelRequest::default() })
     }
 }
 
@@ -84,15 +86,6 @@ enum Backend {
     Jupyter,
     /// A Jupyter gateway: the one that is named, or one of our own
     Gateway,
-}
-
-/// A kernel that is ready, with all that its user should know.
-pub(crate) struct Ready {
-    pub(crate) kernel: Box<dyn Kernel>,
-    pub(crate) around: Surroundings,
-    pub(crate) notices: Vec<String>,
-    /// What tells it where it is, as long as it is needed.
-    pub(crate) _whereabouts: Option<Whereabouts>,
 }
 
 impl KernelFlags {
@@ -122,46 +115,6 @@ impl KernelFlags {
     pub(crate) fn settings(&self, folder: &Path) -> Result<Resolved, Faults> {
         settings_in(folder, &self.set)
     }
-
-    /// Looks around and starts a kernel in a folder, or joins the one that was named.
-    pub(crate) async fn start(
-        &self,
-        settings: &Resolved,
-        particular: &Particular,
-        job: Job,
-        notebook: Option<&Path>,
-    ) -> Result<Ready, CliError> {
-        let waiting = Waiting::new("looking for Python");
-        let mut stages = Stages::new(&Variables::of_process());
-        if let Some(file) = &particular.existing {
-            files::check_look(file)?;
-            waiting.now("joining the kernel");
-            return join(file, &mut stages).await;
-        }
-        let home = Home::from_env();
-        let cwd = job.cwd.clone();
-        let running = particular.running().or_else(|| job.running.clone());
-        let job = Job { kernel: particular.kernel.clone(), running, ..job };
-        let mut order = self.order(settings, job, &mut stages).await?;
-        let whereabouts = Whereabouts::new(&home, &artifacts(&settings.settings), &cwd, notebook);
-        whereabouts.equip(&mut order);
-        waiting.now(format!("starting {}", order.way.in_words()));
-        let ready = start(&order, &home).await?;
-        stages.done("the kernel is ready");
-        Ok(Ready { _whereabouts: Some(whereabouts), ..ready })
-    }
-
-    /// Looks around and writes the order for a kernel. Nothing is started yet.
-    pub(crate) async fn order(
-        &self,
-        settings: &Resolved,
-        job: Job,
-        stages: &mut Stages,
-    ) -> Result<Order, CliError> {
-        let order =
-            self.environment().order(&Home::from_env(), settings, &job, |stage| stages.done(stage)).await;
-        Ok(order?)
-    }
 }
 
 impl From<Backend> for BackendWish {
@@ -181,34 +134,6 @@ fn absolute(path: &Path) -> PathBuf {
         return std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     }
     path.to_owned()
-}
-
-/// Starts a kernel in this process.
-pub(crate) async fn start(order: &Order, home: &Home) -> Result<Ready, CliError> {
-    // Stays from one start to the next, so that the runner is compiled once.
-    let runtime_dir = home.path().join("run");
-    let started = order.start(&guard(), &runtime_dir, Some(startup::trace())).await;
-    let started = started.map_err(|error| CliError::kernel(&error))?;
-    let around = Surroundings { hidden_variables: order.hidden_variables.clone(), has_pip: order.has_pip };
-    Ok(Ready { kernel: started.kernel, around, notices: started.notices, _whereabouts: None })
-}
-
-/// Joins a kernel that somebody else started, and will end.
-async fn join(file: &Path, stages: &mut Stages) -> Result<Ready, CliError> {
-    let trace = startup::is_traced(&Variables::of_process()).then(startup::trace);
-    let joined = zmq::join(file, trace).await.map_err(|error| {
-        let failure = CliError::kernel(&error);
-        match error {
-            cellist_kernel::Error::Io { .. } => failure.with_hint(
-                "name the connection file of a kernel that runs: they are in `jupyter --runtime-dir`",
-            ),
-            _ => failure,
-        }
-    })?;
-    stages.done("joined the kernel");
-    // Nothing is known of what is around it; most have pip.
-    let around = Surroundings { has_pip: true, ..Surroundings::default() };
-    Ok(Ready { kernel: joined.kernel, around, notices: joined.notices, _whereabouts: None })
 }
 
 /// Our own binary, in the role that outlives us.

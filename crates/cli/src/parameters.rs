@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use cellist_session::run::Literal;
+use cellist_session::parameters::Literal;
 use serde_json::Value;
 
 use crate::error::{CliError, FailureKind};

@@ -11,7 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use cellist_session::run::{Bar, CellReport, Observer, Step};
+use cellist_session::execution::{Bar, CellReport};
+use cellist_session::sessions::Step;
 use cellist_settings::Images;
 
 use crate::answer::{print, print_drawn};
@@ -143,22 +144,25 @@ impl View {
     }
 }
 
-impl Observer for Progress {
-    fn started(&mut self, step: &Step) {
+impl Progress {
+    /// A cell begins.
+    pub(crate) fn started(&mut self, step: &Step) {
         if let Some(Shown { tell, showing, .. }) = &self.0 {
             showing.lock().unwrap_or_else(PoisonError::into_inner).take();
             let _ = tell.send(Told::Started(step.clone(), Instant::now()));
         }
     }
 
-    fn shows(&mut self, text: String, bar: Option<&Bar>) {
+    /// The cell that runs shows this now.
+    pub(crate) fn shows(&mut self, text: String, bar: Option<&Bar>) {
         if let Some(Shown { showing, .. }) = &self.0 {
             let newest = Showing { text, bar: bar.cloned() };
             *showing.lock().unwrap_or_else(PoisonError::into_inner) = Some(newest);
         }
     }
 
-    fn finished(&mut self, report: &CellReport) {
+    /// A cell has ended.
+    pub(crate) fn finished(&mut self, report: &CellReport) {
         if let Some(Shown { tell, .. }) = &self.0 {
             let _ = tell.send(Told::Finished(Box::new(report.clone())));
         }

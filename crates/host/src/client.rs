@@ -3,7 +3,8 @@
 mod connection;
 
 use cellist_platform::contained::contained;
-use cellist_session::run::{Cancel, Canceller};
+use cellist_session::execution::{Cancel, Canceller, Wish};
+use cellist_session::orders::ClientEnvironment;
 use tokio::sync::{oneshot, watch};
 
 use crate::error::{Error, Failure, Result};
@@ -76,14 +77,20 @@ impl HostClient {
                 let (canceller, cancel) = Cancel::channel();
                 let (events, newest) = watch::channel(None);
                 let (done, answer) = oneshot::channel();
+                let place = service.enter(client, &request);
                 let (service, client) = (service.clone(), client.clone());
                 tokio::spawn(async move {
-                    let answered = contained(service.answer(&client, request, events, cancel)).await;
+                    let answered = contained(service.answer(&client, request, place, events, cancel)).await;
                     let _ = done.send(answered.unwrap_or_else(|panicked| Err(Failure::internal(panicked))));
                 });
                 Pending { events: newest, done: answer, stop: Stop(Means::Here(canceller)) }
             }
         }
+    }
+
+    /// Sends the environment that decides on the kernels of later requests. Needs a runtime.
+    pub fn set_environment(&self, environment: ClientEnvironment) {
+        drop(self.begin(Request::Environment(Box::new(environment))));
     }
 
     /// Asks and waits for the answer.
@@ -116,9 +123,14 @@ impl Pending {
 impl Stop {
     /// Interrupts the running code, again with each call. The answer still comes.
     pub fn stop(&self) {
+        self.pass_on(Wish::Stop);
+    }
+
+    /// Passes a wish about the running code on. Over a socket, a wish that does not force is an interrupt.
+    pub fn pass_on(&self, wish: Wish) {
         match &self.0 {
-            Means::Here(canceller) => canceller.cancel(),
-            Means::Socket(connection, id) => connection.cancel(*id),
+            Means::Here(canceller) => canceller.pass_on(wish),
+            Means::Socket(connection, id) => connection.cancel(*id, wish == Wish::Force),
         }
     }
 }

@@ -7,6 +7,7 @@ use cellist_assistant::RestoreError;
 use cellist_live::{DocumentError, Unchanged};
 use cellist_notebook::{self as notebook, Revision};
 use cellist_platform::{FailureKind, without_number};
+use cellist_session::orders::CannotOrder;
 use cellist_session::sessions::SessionError;
 use cellist_store::ErrorKind;
 use serde::{Deserialize, Serialize};
@@ -70,6 +71,8 @@ pub enum Class {
     NoKernel,
     /// It could not be saved, or somebody else's change stands against it.
     NotSaved,
+    /// The client stopped it before anything ran.
+    Interrupted,
 }
 
 impl Failure {
@@ -81,6 +84,12 @@ impl Failure {
     /// There is nothing to run code with.
     pub fn no_kernel(kind: FailureKind, message: impl Into<String>) -> Failure {
         Failure { class: Class::NoKernel, ..Failure::bad_input(kind, message) }
+    }
+
+    /// The client stopped it before anything ran.
+    pub fn interrupted() -> Failure {
+        let failure = Failure::bad_input(FailureKind::Interrupted, "interrupted before anything ran");
+        Failure { class: Class::Interrupted, ..failure }
     }
 
     /// A fault of ours: what was asked for is not done, or not to its end.
@@ -108,6 +117,7 @@ impl From<SessionError> for Failure {
         let class = match error {
             SessionError::ResetUnderWay { .. }
             | SessionError::NoSuchSession { .. }
+            | SessionError::CannotStart { kind: FailureKind::NoSuchFolder, .. }
             | SessionError::Ambiguous { .. } => Class::BadInput,
             SessionError::Full { .. }
             | SessionError::QueueFull { .. }
@@ -121,15 +131,22 @@ impl From<SessionError> for Failure {
     }
 }
 
+impl From<CannotOrder> for Failure {
+    fn from(error: CannotOrder) -> Failure {
+        let class = match error {
+            CannotOrder::Settings(_) => Class::BadInput,
+            _ => Class::NoKernel,
+        };
+        Failure { class, hint: error.hint(), ..Failure::bad_input(error.kind(), error.to_string()) }
+    }
+}
+
 impl From<cellist_store::Error> for Failure {
     fn from(error: cellist_store::Error) -> Failure {
         let (class, kind) = match error.kind() {
-            ErrorKind::NotFound => (Class::BadInput, FailureKind::NotFound),
-            ErrorKind::Unreadable => (Class::BadInput, FailureKind::Unreadable),
-            ErrorKind::NotANotebook => (Class::BadInput, FailureKind::InvalidNotebook),
-            ErrorKind::BadInput => (Class::BadInput, FailureKind::AlreadyExists),
             ErrorKind::Conflict => (Class::NotSaved, FailureKind::Conflict),
             ErrorKind::CannotSave => (Class::NotSaved, FailureKind::CannotSave),
+            kind => (Class::BadInput, kind.failure_kind()),
         };
         Failure { class, hint: error.hint(), ..Failure::bad_input(kind, error.to_string()) }
     }

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use cellist_live::{Author, CannotUndo, Entry, Undo};
 use cellist_notebook::{self as notebook, Ids, Notebook, Revision, Snapshot};
 use cellist_platform::FailureKind;
-use cellist_store::{Base, Changed, Missing, Opened, Problem, Store};
+use cellist_store::{ChangeBase, Changed, LoadedNotebook, Missing, Problem, Store};
 
 use crate::error::{Error, Failure};
 use crate::process::Host;
 use crate::protocol::notebook::{EditResult, NotebookAsk, NotebookEdit, NotebookReply};
 use crate::protocol::request::Reply;
-pub use open::{OpenContent, OpenNotebook};
+pub use open::OpenNotebook;
 
 type Result<T> = std::result::Result<T, NotebookError>;
 
@@ -75,7 +75,7 @@ impl NotebookHandle {
     }
 
     /// Reads the notebook.
-    pub fn read(&self) -> Result<Opened> {
+    pub fn read(&self) -> Result<LoadedNotebook> {
         match &self.open {
             Some(open) => open.read(),
             None => Ok(self.store.open(&self.path)?),
@@ -111,7 +111,7 @@ impl NotebookHandle {
     /// Makes the edit that `make` builds for the notebook, or for the snapshot of an older `base`.
     pub fn change(
         &self,
-        base: Base,
+        base: ChangeBase,
         missing: Missing,
         make: impl FnOnce(&Notebook, Option<&Snapshot>) -> notebook::Result<NotebookEdit>,
     ) -> Result<Changed<EditResult>> {

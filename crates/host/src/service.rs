@@ -9,12 +9,15 @@ mod feed;
 mod files;
 mod notebooks;
 mod presence;
+mod run_queue;
+mod run_stop;
 mod runs;
 mod tools;
 mod turns;
 
 use std::fmt;
 use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -23,6 +26,7 @@ use cellist_live::Documents;
 use cellist_platform::FailureKind;
 use cellist_platform::aside::aside;
 use cellist_session::execution::Cancel;
+use cellist_session::orders::{ClientEnvironment, StageLog};
 use cellist_session::sessions::{Interruption, OwnerId, SessionState, Sessions};
 use cellist_store::artifact::Artifacts;
 use cellist_tools::Toolbox;
@@ -31,12 +35,15 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use crate::error::Failure;
+use crate::protocol::notebook::NotebookAsk;
 use crate::protocol::request::{Event, Reply, Request};
 use chats::Chats;
 
 pub use clients::{Client, PageUser};
 use feed::Feeds;
 use presence::Presence;
+pub use run_queue::RunPlace;
+use run_queue::RunQueue;
 use tools::Callers;
 
 /// Answers requests. Cheap to clone; all clones are one service.
@@ -49,7 +56,9 @@ pub struct HostService {
     toolbox: Toolbox,
     callers: Callers,
     chats: Chats,
+    runs: RunQueue,
     clients: Arc<AtomicU64>,
+    stage_log: Option<StageLog>,
 }
 
 /// What a service keeps for others.
@@ -78,8 +87,16 @@ impl HostService {
             presence: Presence::default(),
             callers: Callers::default(),
             chats: Chats::default(),
+            runs: RunQueue::default(),
             clients: Arc::default(),
+            stage_log: None,
         }
+    }
+
+    /// Logs the stages of starts, for clients that ask for them. Without a log, they are notices of a call.
+    #[must_use]
+    pub fn logging_stages(self, log: StageLog) -> HostService {
+        HostService { stage_log: Some(log), ..self }
     }
 
     /// A new client.
@@ -110,7 +127,7 @@ impl HostService {
 
     /// Notes the cells that agents read, until the service ends.
     pub async fn watch_agents(&self) {
-        let mut glances = self.toolbox.glances();
+        let mut glances = self.toolbox.cells_read();
         loop {
             match glances.recv().await {
                 Ok(glance) => self.presence.read(glance),
@@ -148,16 +165,32 @@ impl HostService {
         }
     }
 
-    /// Carries a request out. Dropping the future gives up on the answer, not on what was begun.
+    /// Takes a request in: notes the environment of its client, and gives a run its place among those of its notebook.
+    /// Requests must enter in the order in which they came; they are answered in any order.
+    pub fn enter(&self, client: &Client, request: &Request) -> Option<RunPlace> {
+        if let Request::Environment(environment) = request {
+            client.set_environment(ClientEnvironment::clone(environment));
+        }
+        let Request::Notebook(asked) = request else { return None };
+        let NotebookAsk::Run(_) = asked.ask else { return None };
+        let path = self.documents.store().real_path(&asked.path).ok()?;
+        Some(self.runs.enter(path, self.clients.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    /// Carries a request out. Dropping the future gives up on the answer, not on code that was started.
     pub async fn answer(
         &self,
         client: &Client,
         request: Request,
+        place: Option<RunPlace>,
         events: watch::Sender<Option<Event>>,
         cancel: Cancel,
     ) -> Result<Reply, Failure> {
         match request {
             Request::Sessions => Ok(Reply::Sessions(self.sessions.list())),
+            // Taken in when it came.
+            Request::Environment(_) => Ok(Reply::Done),
+            Request::Start(call) => self.start(client, *call, events, cancel).await,
             Request::Call(call) => self.call(client, *call, events, cancel).await,
             Request::Interrupt { session, force } => {
                 let running = self.sessions.running(&self.find(&session)?)?;
@@ -189,7 +222,7 @@ impl HostService {
             Request::Run(run) => self.run(client, *run, events, cancel).await,
             Request::Editor(report) => {
                 let editor = match report {
-                    Some(report) => self.toolbox.hear(*report),
+                    Some(report) => self.toolbox.apply_report(*report),
                     None => self.toolbox.editor(),
                 };
                 Ok(Reply::Editor(Box::new(editor)))
@@ -222,15 +255,18 @@ impl HostService {
                 Ok(Reply::Tool(Box::new(answer)))
             }
             Request::Notebooks => Ok(Reply::Notebooks(self.open_notebooks())),
-            Request::Notebook(asked) => Ok(Reply::Notebook(self.on_notebook(client, *asked, cancel).await?)),
+            Request::Notebook(asked) => {
+                Ok(Reply::Notebook(self.on_notebook(client, *asked, place, cancel).await?))
+            }
         }
     }
 
-    /// Ends everything that it keeps, and waits for that.
-    pub async fn close(&self) {
-        // Notebooks first: they may still get outputs from what runs, and are saved with them.
-        self.documents.close().await;
+    /// Ends everything that it keeps, and waits for that. Returns the copies of notebooks that could not be saved.
+    pub async fn close(&self) -> Vec<PathBuf> {
+        // Notebooks first: they may still get outputs from running code, and are saved with them.
+        let rescued = self.documents.close().await;
         self.sessions.close().await;
+        rescued
     }
 }
 

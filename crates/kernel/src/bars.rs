@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use crate::comm::{CommKind, CommMessage};
 use crate::event::Event;
 
 /// How many widgets are remembered; a program that makes more does not get more of our memory.
@@ -21,11 +22,9 @@ enum Widget {
     Box { left: String, bar: String, right: Option<String> },
 }
 
-/// The content of a message about a widget.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Comm {
+/// A message about a widget, as far as bars are concerned.
+struct Comm {
     comm_id: String,
-    #[serde(default)]
     data: Data,
 }
 
@@ -47,7 +46,24 @@ struct BarState {
 }
 
 impl Bars {
-    pub(crate) fn open(&mut self, comm: Comm) -> Option<Event> {
+    /// The events that a message makes: how far a bar is, and its new text.
+    pub(crate) fn hear(&mut self, message: &CommMessage) -> Vec<Event> {
+        let Ok(data) = message.data.parse() else { return Vec::new() };
+        let comm = Comm { comm_id: message.comm_id.clone(), data };
+        match message.kind {
+            CommKind::Open => self.open(comm).into_iter().collect(),
+            CommKind::Message => {
+                let progress = self.update(&comm);
+                self.shown(&comm).into_iter().chain(progress).collect()
+            }
+            CommKind::Close => {
+                self.close(&comm);
+                Vec::new()
+            }
+        }
+    }
+
+    fn open(&mut self, comm: Comm) -> Option<Event> {
         let Comm { comm_id, data: Data { state } } = comm;
         if self.0.len() >= MOST && !self.0.contains_key(&comm_id) {
             return None;
@@ -74,7 +90,7 @@ impl Bars {
     }
 
     /// A widget's new state: an event when it is a bar, or the count beside a bar whose end is not known.
-    pub(crate) fn update(&mut self, comm: &Comm) -> Option<Event> {
+    fn update(&mut self, comm: &Comm) -> Option<Event> {
         let state = &comm.data.state;
         match self.0.get_mut(&comm.comm_id)? {
             Widget::Bar { description, value, max } => {
@@ -101,7 +117,7 @@ impl Bars {
     }
 
     /// The text of the whole bar, after a text of it has changed: a widget's display keeps the one that it began with.
-    pub(crate) fn shown(&self, comm: &Comm) -> Option<Event> {
+    fn shown(&self, comm: &Comm) -> Option<Event> {
         comm.data.state.value.as_ref()?.as_str()?;
         let part = &comm.comm_id;
         let (model, left, bar, right) = self.0.iter().find_map(|(model, widget)| match widget {
@@ -123,7 +139,7 @@ impl Bars {
         Some(Event::WidgetText { model: model.clone(), text })
     }
 
-    pub(crate) fn close(&mut self, comm: &Comm) {
+    fn close(&mut self, comm: &Comm) {
         self.0.remove(&comm.comm_id);
     }
 
@@ -194,7 +210,7 @@ mod tests {
     use super::*;
 
     fn comm(id: &str, state: &Value) -> Comm {
-        serde_json::from_value(json!({"comm_id": id, "data": {"state": state}})).unwrap()
+        Comm { comm_id: id.into(), data: serde_json::from_value(json!({"state": state})).unwrap() }
     }
 
     fn tqdm(left: &str, bar: &Value, right: &str) -> Bars {

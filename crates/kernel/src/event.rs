@@ -5,6 +5,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use cellist_output::{MimeBundle, MimeData, RawJson, StreamName};
 
+use crate::comm::CommMessage;
+
 pub use cellist_output::notices::Death;
 
 /// One thing that happened. An execution's events end with `Done` or `Died`.
@@ -74,6 +76,15 @@ pub enum Event {
         /// The traceback's lines.
         traceback: Vec<String>,
     },
+    /// The code failed with this exception, which the kernel has not shown: it is no output of the cell.
+    Failure {
+        /// The exception's type.
+        name: String,
+        /// The exception's message.
+        message: String,
+        /// The traceback's lines.
+        traceback: Vec<String>,
+    },
     /// The code asked for input, which it does not get.
     InputRequested,
     /// How far a progress bar is.
@@ -92,6 +103,8 @@ pub enum Event {
         /// The text.
         text: String,
     },
+    /// A message of the program to a widget, of this execution or of an earlier one.
+    Comm(Box<CommMessage>),
     /// Output was lost on the way; before `Died`, it may have been.
     OutputLost,
     /// Output was not taken, since it was larger than its wire allows.
@@ -117,11 +130,12 @@ impl Event {
                     })
                     .sum()
             }
-            Event::Error { message, traceback, .. } => {
+            Event::Error { message, traceback, .. } | Event::Failure { message, traceback, .. } => {
                 message.len() + traceback.iter().map(String::len).sum::<usize>()
             }
             Event::Stream { bytes, .. } => bytes.len(),
             Event::Late { event, .. } => event.size(),
+            Event::Comm(message) => message.size(),
             Event::Started { .. }
             | Event::ClearOutput { .. }
             | Event::InputRequested

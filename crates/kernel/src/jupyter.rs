@@ -7,6 +7,7 @@ pub(crate) mod kernel;
 pub(crate) mod lane;
 pub(crate) mod listener;
 pub(crate) mod message;
+pub(crate) mod opening;
 pub(crate) mod pending;
 mod reading;
 pub(crate) mod setup;

@@ -5,10 +5,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use cellist_output::{Backend, MimeBundle};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
-use crate::error::Result;
+use crate::comm::CommMessage;
+use crate::error::{Error, Result};
 use crate::event::{Death, Event};
 
 /// The futures of a kernel's methods, boxed since they are called through `dyn Kernel`.
@@ -17,13 +18,18 @@ pub type Future<'a, T> = Pin<Box<dyn std::future::Future<Output = T> + Send + 'a
 /// A running kernel.
 ///
 /// - **Ownership.** Callers share a kernel and may call every method while code runs. Dropping a local kernel kills its
-///   process group, as a backstop; [`Kernel::shutdown`] is the orderly way.
-/// - **Order.** One execution runs at a time. Queueing is the caller's part. Events arrive in the order of the program and
-///   end with [`Event::Done`] or [`Event::Died`].
-/// - **Backpressure.** The channel of events is bounded. A slow reader slows the kernel down; nothing is lost.
-/// - **Cancellation.** Dropping the receiver of events does not stop the code; [`Kernel::interrupt`],
-///   [`Kernel::restart`] and [`Kernel::shutdown`] do.
-/// - **Errors.** An exception of the code is an event. `Err` means that the kernel could not carry out the request.
+///   process group, as a backstop; [`Kernel::shutdown`] is the orderly way. A kernel that was only joined is never ended:
+///   shutdown disconnects from it, and restart is an error.
+/// - **Order.** One execution runs at a time; a second one is refused as [`Error::Busy`], and queueing is the caller's
+///   part. Events arrive in the order of the program and end with [`Event::Done`] or [`Event::Died`]. A reader that has
+///   received the end may execute at once: the state is [`State::Idle`], or [`State::Dead`], before the end is sent.
+/// - **Backpressure.** The channel of events is bounded. A slow reader slows the kernel down; nothing is lost. Where a
+///   kernel cannot be made to wait, lost output is an [`Event::OutputLost`].
+/// - **Cancellation.** Every future may be dropped. An `execute` that is dropped has sent all of its request or nothing.
+///   Dropping the receiver of events does not stop the code; [`Kernel::interrupt`], [`Kernel::restart`] and
+///   [`Kernel::shutdown`] do. A restart that is dropped leaves a dead kernel, never one that starts for ever.
+/// - **Errors.** An exception of the code is an event, and only where the kernel published one. `Err` means that the kernel
+///   could not carry out the request; [`Error::Dead`] means that no later request can succeed without a restart.
 pub trait Kernel: Send + Sync {
     /// The identity of this kernel.
     fn identity(&self) -> Identity;
@@ -43,6 +49,13 @@ pub trait Kernel: Send + Sync {
     /// it does with all that comes while it runs. Code that writes more than fits waits, where its kernel can be made to.
     fn late(&self) -> Future<'_, Event> {
         Box::pin(std::future::pending())
+    }
+
+    /// Sends a message of a widget to the program. It is an execution of its own, without a number: handlers in the program
+    /// may print and display. The default refuses.
+    fn comm(&self, _message: CommMessage) -> Future<'_, Result<Execution>> {
+        let message = "this kernel has no widgets".to_owned();
+        Box::pin(async { Err(Error::Unsupported { message, hint: None }) })
     }
 
     /// Interrupts the execution if it is the one that runs now, and returns at once; the execution's own
@@ -80,7 +93,7 @@ pub trait Kernel: Send + Sync {
 }
 
 /// The identity of a kernel, for people and for results.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// How it is run.
     pub backend: Backend,
@@ -91,6 +104,7 @@ pub struct Identity {
     /// The language's version, where the kernel said one.
     pub version: Option<String>,
     /// The interpreter, where it is a local Python.
+    #[serde(with = "cellist_platform::portable_path")]
     pub python: Option<PathBuf>,
     /// The process, where it is a local one.
     pub pid: Option<u32>,

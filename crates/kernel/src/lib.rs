@@ -3,8 +3,11 @@
 //! A backend turns its own protocol into [`Event`]s. Nothing above this crate knows how a kernel is reached:
 //! words like channel, message or header stop here.
 
+#![doc = include_str!("../README.md")]
+
 mod bars;
 pub mod body;
+mod comm;
 mod current;
 pub mod environment;
 mod error;
@@ -29,6 +32,7 @@ mod waiting;
 pub mod zmq;
 
 pub use cellist_output::Backend;
+pub use comm::{CommKind, CommMessage};
 pub use error::{Error, Result};
 pub use event::{Death, Event, Outcome, Status};
 pub use kernel::{

@@ -29,10 +29,9 @@ pub struct Order {
     /// The whole environment of the kernel, already filtered.
     #[serde(with = "cellist_platform::portable_path")]
     pub environment: Vec<(OsString, OsString)>,
-    /// Names of variables that are set where the order was written and were kept from the kernel.
-    pub hidden_variables: BTreeSet<String>,
-    /// Whether the interpreter has pip.
-    pub has_pip: bool,
+    /// Facts that the kernel's exceptions may be about.
+    #[serde(flatten)]
+    pub around: KernelSurroundings,
     /// Code of ours that runs first and is never counted or shown.
     pub prelude: Option<String>,
     /// Extension modules, in the order in which they run after the prelude.
@@ -48,7 +47,16 @@ pub struct Order {
     pub notices: Vec<String>,
 }
 
-/// A backend, with its inputs.
+/// Facts about a kernel that its exceptions may be about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KernelSurroundings {
+    /// Names of variables that are set where the order was written and were kept from the kernel.
+    pub hidden_variables: BTreeSet<String>,
+    /// Whether the interpreter has pip.
+    pub has_pip: bool,
+}
+
+/// The backend that was decided on, with its inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
@@ -77,7 +85,7 @@ pub enum Way {
         #[serde(with = "cellist_platform::portable_path")]
         program: PathBuf,
     },
-    /// A Jupyter kernel that runs already and that another program ends.
+    /// A Jupyter kernel that another program has started and will end.
     Existing {
         /// Its connection file.
         #[serde(with = "cellist_platform::portable_path")]
@@ -93,8 +101,7 @@ impl Order {
             way,
             cwd: cwd.into(),
             environment: Vec::new(),
-            hidden_variables: BTreeSet::new(),
-            has_pip: false,
+            around: KernelSurroundings::default(),
             prelude: None,
             modules: Vec::new(),
             startup_timeout: STARTUP,
@@ -200,8 +207,10 @@ mod tests {
             way,
             cwd: PathBuf::from(strange()),
             environment: vec![("HOME".into(), "/home/é".into()), (strange(), strange())],
-            hidden_variables: BTreeSet::from(["AWS_SECRET".to_owned()]),
-            has_pip: true,
+            around: KernelSurroundings {
+                hidden_variables: BTreeSet::from(["AWS_SECRET".to_owned()]),
+                has_pip: true,
+            },
             prelude: Some("import os\n".into()),
             modules: vec![Module { name: "m".into(), path: PathBuf::from(strange()).join("m.py") }],
             startup_timeout: Duration::from_millis(1500),

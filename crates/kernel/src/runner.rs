@@ -20,7 +20,8 @@ use tokio::net::unix::pipe;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::Backend;
-use crate::current::Current;
+use crate::comm::CommMessage;
+use crate::current::{Current, DeadUnlessReady};
 use crate::error::{Error, Result};
 use crate::event::{Death, Event};
 use crate::guard::Guard;
@@ -33,7 +34,7 @@ use crate::process::{Process, Spawn};
 use crate::waiting::EVENTS;
 use boot::Boot;
 use frames::{Ask, Hello, PROTOCOL, RunnerReply};
-use link::{Pipes, RunnerCommand, RunnerOpening, RunnerTask};
+use link::{Pipes, RunnerCommand, RunnerOpening, RunnerTask, RunnerWork};
 
 /// How long an idle runner may think about an answer.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -156,6 +157,16 @@ impl Runner {
         }
     }
 
+    async fn begin(&self, work: RunnerWork) -> Result<Execution> {
+        let id = ExecutionId(self.next());
+        let (sender, events) = mpsc::channel(EVENTS);
+        let (begun, answer) = oneshot::channel();
+        let command = RunnerCommand::Execute { id, work, events: sender, begun };
+        self.live.get().commands.send(command).await.map_err(|_| self.gone())?;
+        answer.await.map_err(|_| self.gone())??;
+        Ok(Execution { id, events })
+    }
+
     async fn question<'a>(&self, ask: impl FnOnce(u64) -> Ask<'a>) -> Result<RunnerReply> {
         let busy = matches!(*self.state.borrow(), State::Busy(_));
         let within = if busy { BUSY_ANSWER } else { ANSWER };
@@ -202,15 +213,11 @@ impl Kernel for Runner {
     }
 
     fn execute(&self, request: Request) -> Future<'_, Result<Execution>> {
-        Box::pin(async move {
-            let id = ExecutionId(self.next());
-            let (sender, events) = mpsc::channel(EVENTS);
-            let (begun, answer) = oneshot::channel();
-            let command = RunnerCommand::Execute { id, request, events: sender, begun };
-            self.live.get().commands.send(command).await.map_err(|_| self.gone())?;
-            answer.await.map_err(|_| self.gone())??;
-            Ok(Execution { id, events })
-        })
+        Box::pin(self.begin(RunnerWork::Code(request)))
+    }
+
+    fn comm(&self, message: CommMessage) -> Future<'_, Result<Execution>> {
+        Box::pin(self.begin(RunnerWork::Comm(message)))
     }
 
     fn late(&self) -> Future<'_, Event> {
@@ -260,6 +267,7 @@ impl Kernel for Runner {
         Box::pin(async move {
             self.live.get().leave().await;
             self.state.send_replace(State::Starting);
+            let _unless_ready = DeadUnlessReady(self.state.clone());
             let live = match RunnerProcess::start(&self.python, &self.launch, &self.guard, &self.state).await
             {
                 Ok(live) => live,

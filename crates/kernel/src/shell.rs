@@ -88,8 +88,8 @@ impl Shell {
         let (sender, events) = mpsc::channel(EVENTS);
         let state = Arc::clone(&self.state);
         tokio::spawn(async move {
-            follow(&process, output, &interrupted, &sender).await;
-            // One that was ended stays so.
+            let outcome = follow(&process, output, &interrupted, &sender).await;
+            // One that was ended stays so. The reader of the end may run the next command at once.
             state.send_if_modified(|state| {
                 let is_busy = matches!(state, State::Busy(_));
                 if is_busy {
@@ -97,6 +97,7 @@ impl Shell {
                 }
                 is_busy
             });
+            let _ = sender.send(Event::Done(outcome)).await;
         });
         Ok(Execution { id, events })
     }
@@ -125,13 +126,22 @@ impl Shell {
     }
 }
 
-/// Passes on the output of a command, until it has ended.
+impl Drop for Shell {
+    fn drop(&mut self) {
+        // The task that follows a command holds the process, too.
+        if let Some(process) = self.running().process.take() {
+            process.kill();
+        }
+    }
+}
+
+/// Passes on the output of a command until it has ended, and returns how it ended.
 async fn follow(
     process: &Process,
     mut output: pipe::Receiver,
     interrupted: &AtomicBool,
     events: &mpsc::Sender<Event>,
-) {
+) -> Outcome {
     // A dropped receiver does not stop the command.
     let _ = events.send(Event::Started { execution_count: None }).await;
     let mut buffer = BytesMut::new();
@@ -175,7 +185,7 @@ async fn follow(
         let (name, message, traceback) = (FAILED.to_owned(), said(&death), Vec::new());
         let _ = events.send(Event::Error { name, message, traceback }).await;
     }
-    let _ = events.send(Event::Done(Outcome { status, execution_count: None, cancelled })).await;
+    Outcome { status, execution_count: None, cancelled }
 }
 
 /// The error of a command that failed.

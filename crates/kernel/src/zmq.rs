@@ -80,16 +80,28 @@ impl KernelCommand {
         }
     }
 
-    /// Whether the kernel itself is written in Python, whatever it runs.
-    fn is_python(&self) -> bool {
-        let program = self.argv.first().map(Path::new).and_then(Path::file_name);
-        self.python.is_some() || program.is_some_and(|name| name.as_bytes().starts_with(b"python"))
+    /// Whether it runs ipykernel itself, whose sockets and options are known.
+    fn is_ipykernel(&self) -> bool {
+        let runs = |pair: &[OsString]| pair[0] == "-m" && IPYKERNEL.iter().any(|module| pair[1] == *module);
+        self.argv.windows(2).any(runs)
     }
 
     fn argv_for(&self, file: &Path) -> Vec<OsString> {
-        self.argv.iter().map(|argument| fill_in(argument, file)).collect()
+        let mut argv: Vec<OsString> = self.argv.iter().map(|argument| fill_in(argument, file)).collect();
+        let has_history = argv.iter().any(|argument| argument.as_bytes().starts_with(HISTORY.as_bytes()));
+        if self.is_ipykernel() && !has_history {
+            // Code that we run stays out of the user's own history.
+            argv.push(format!("{HISTORY}=:memory:").into());
+        }
+        argv
     }
 }
+
+/// The modules that start ipykernel.
+const IPYKERNEL: [&str; 2] = ["ipykernel_launcher", "ipykernel"];
+
+/// The option that names the file of IPython's history.
+const HISTORY: &str = "--HistoryManager.hist_file";
 
 const CONNECTION_FILE: &str = "{connection_file}";
 

@@ -36,14 +36,24 @@ pub struct View {
     pub(super) conditions: Arc<Conditions>,
     /// Why it could not be saved, if the last attempt failed.
     pub problem: Option<String>,
-    /// What people should know, newest last.
+    /// Notices for people, newest last.
     pub notices: Vec<String>,
+    /// How many notices there were, also those that are not kept.
+    pub(super) noted: usize,
+    /// How many writes of other programs were taken in.
+    pub(super) absorbed: usize,
 }
 
 impl View {
     /// How the code cells stand.
     pub fn cells(&self) -> BTreeMap<CellId, CellState> {
         self.conditions.states(&self.notebook)
+    }
+
+    /// The notices after the first `noted`, as far as they are kept.
+    pub(super) fn notices_since(&self, noted: usize) -> impl Iterator<Item = String> {
+        let known = self.notices.len().saturating_sub(self.noted.saturating_sub(noted));
+        self.notices[known..].iter().cloned()
     }
 }
 

@@ -38,8 +38,8 @@ enum Slot {
     Open {
         commands: mpsc::WeakSender<Command>,
         view: watch::Receiver<Arc<View>>,
-        /// Closes when all is saved.
-        ended: watch::Receiver<()>,
+        /// Closes when all is saved; the value is the path of a copy of content that could not be saved.
+        ended: watch::Receiver<Option<PathBuf>>,
     },
 }
 
@@ -47,6 +47,7 @@ enum Slot {
 enum Step {
     Use(Document),
     Wait(watch::Receiver<()>),
+    WaitForEnd(watch::Receiver<Option<PathBuf>>),
     Open(Opening),
 }
 
@@ -82,6 +83,7 @@ impl Documents {
                 Step::Use(document) => return Ok(document),
                 // Whatever comes of it, there is something new to see.
                 Step::Wait(mut done) => drop(done.changed().await),
+                Step::WaitForEnd(mut ended) => while ended.changed().await.is_ok() {},
                 Step::Open(opening) => return self.begin(opening).await,
             }
         }
@@ -100,20 +102,28 @@ impl Documents {
         open
     }
 
-    /// Saves and closes all notebooks, whoever holds handles on them.
-    pub async fn close(&self) {
-        let mut ends = Vec::new();
+    /// Saves and closes all notebooks, also those with other handles. Returns the copies of notebooks that could not be
+    /// saved.
+    pub async fn close(&self) -> Vec<PathBuf> {
+        let (mut opening, mut ends) = (Vec::new(), Vec::new());
         for document in self.list() {
             let _ = document.commands.send(Command::Close).await;
         }
         for slot in lock(&self.slots).values() {
             match slot {
-                Slot::Opening(done) | Slot::Open { ended: done, .. } => ends.push(done.clone()),
+                Slot::Opening(done) => opening.push(done.clone()),
+                Slot::Open { ended, .. } => ends.push(ended.clone()),
             }
         }
+        for mut done in opening {
+            while done.changed().await.is_ok() {}
+        }
+        let mut rescued = Vec::new();
         for mut end in ends {
             while end.changed().await.is_ok() {}
+            rescued.extend(end.borrow().clone());
         }
+        rescued
     }
 
     fn step(&self, real: &Path) -> Step {
@@ -123,7 +133,7 @@ impl Documents {
                 let open = commands.upgrade().and_then(|commands| self.handle(real, commands, view));
                 match open {
                     Some(document) => return Step::Use(document),
-                    None if ended.has_changed().is_ok() => return Step::Wait(ended.clone()),
+                    None if ended.has_changed().is_ok() => return Step::WaitForEnd(ended.clone()),
                     None => {}
                 }
             }
@@ -174,15 +184,15 @@ impl Documents {
         state.set_heard(heard);
         let (commands, asked) = mpsc::channel(COMMANDS);
         let (tell, view) = watch::channel(Arc::new(Task::first_view(&state, opened.notices.clone())));
-        let (end, ended) = watch::channel(());
+        let (end, ended) = watch::channel(None);
         let path: Arc<Path> = opening.path.as_path().into();
         let task =
             Task::new(state, self.store.clone(), Arc::clone(&path), asked, tell, opened.notices, history);
         let slot = Slot::Open { commands: commands.downgrade(), view: view.clone(), ended };
         lock(&self.slots).insert(opening.path.clone(), slot);
         tokio::spawn(async move {
-            task.run(watch).await;
-            drop(end);
+            let rescued = task.run(watch).await;
+            end.send_replace(rescued);
         });
         Ok(Document { commands, view, path, store: self.store.clone() })
     }

@@ -1,6 +1,8 @@
 //! Open notebooks: each is owned by one task that puts all changes in one order, saves them, and tells everyone
 //! who looks.
 
+#![doc = include_str!("../README.md")]
+
 mod act;
 mod actor;
 mod cell_text;

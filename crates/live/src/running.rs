@@ -8,19 +8,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cellist_notebook::CellId;
+use cellist_platform::FailureKind;
 use cellist_platform::clock::{in_milliseconds, now_ms};
+use cellist_session::cells::is_run;
 use cellist_session::execution::{
-    Cancel, CellReport, KernelState, RunOutputs, RunReport, Status, count_failed,
+    Cancel, CellReport, KernelState, RunOutputs, RunReport, Status, Unsaved, count_failed,
 };
-use cellist_session::run::is_run;
 use cellist_session::sessions::{
-    Call, CallReport, Code, CodeReport, RunEvent, RunFeed, SessionError, Sessions, Stage, Step, Ticket,
+    CallReport, Code, CodeReport, RunEvent, RunFeed, SessionCall, SessionError, Sessions, Stage, Step, Ticket,
 };
 use cellist_store::receipts::{Receipt, mark};
 
 use super::actor::Author;
 use super::condition::CellRun;
-use super::document::{Document, DocumentError};
+use super::document::{Document, DocumentError, View};
 use super::state::{BegunCell, EndedCell};
 use resting::Resting;
 
@@ -35,7 +36,7 @@ pub struct Batch {
     /// Which, in this order.
     pub cells: Vec<CellId>,
     /// How: session, kernel, limits. Its code is that of the cells.
-    pub call: Call,
+    pub call: SessionCall,
     /// Whether a cell that fails ends the run.
     pub allow_errors: bool,
     /// How many bytes of a cell's outputs the notebook gets; all of them without a limit.
@@ -71,7 +72,7 @@ impl Document {
         mut cancel: Cancel,
     ) -> Result<RunReport, RunError> {
         let begun = Instant::now();
-        let notebook = self.view().notebook.clone();
+        let View { notebook, noted, absorbed, .. } = View::clone(&self.view());
         let runs = |id: &&CellId| notebook.position(id).is_some_and(|at| is_run(&notebook.cells()[at]));
         let cells: Vec<CellId> = batch.cells.iter().filter(runs).cloned().collect();
         self.mark_waiting(cells.clone()).await?;
@@ -97,7 +98,7 @@ impl Document {
             }
             run.position = (position, cells.len());
             let report = match run.cell(id, &mut cancel, &mut notices).await {
-                Ok(Ran::Done(report)) => *report,
+                Ok(Ran::Done(report)) => report,
                 Err(RunError::Session(error)) if !reports.is_empty() => {
                     (refused, status) = (Some((error, id.clone())), Status::Error);
                     break;
@@ -122,21 +123,25 @@ impl Document {
             if ends || report.report.status == Status::Timeout {
                 status = report.report.status;
             }
-            batch.feed.tell(RunEvent::Ended(Arc::new(report.clone())));
+            batch.feed.tell(RunEvent::Ended(Arc::clone(&report)));
             reports.push(report);
             if ends {
                 break;
             }
         }
+        // Late output finds its cell by the newest view, which has the end of the run.
         resting.done().await?;
-        let saved = self.save().await;
-        if let Err(error) = &saved {
-            notices.push(error.to_string());
+        sessions.flush_late(&batch.call.key).await;
+        let unsaved = self.save().await.err().map(unsaved);
+        let view = self.view();
+        notices.extend(view.notices_since(noted));
+        if view.absorbed > absorbed {
+            notices.push("the notebook was changed by another program meanwhile; both are kept".to_owned());
         }
         let report = RunReport {
             notebook: self.path().to_owned(),
             status,
-            saved: saved.is_ok(),
+            unsaved,
             output: self.path().to_owned(),
             duration_ms: in_milliseconds(begun.elapsed()),
             not_run: cells.len() - reports.len(),
@@ -151,10 +156,20 @@ impl Document {
     }
 }
 
+fn unsaved(error: DocumentError) -> Unsaved {
+    match error {
+        DocumentError::NotSaved(error) => {
+            let kind = error.kind().failure_kind();
+            Unsaved { kind, message: error.to_string(), hint: error.hint() }
+        }
+        error => Unsaved { kind: FailureKind::CannotSave, message: error.to_string(), hint: None },
+    }
+}
+
 /// What came of a cell.
 enum Ran {
     /// It has run.
-    Done(Box<CellReport>),
+    Done(Arc<CellReport>),
     /// It is not in the notebook any more.
     Gone,
     /// Nobody wanted it any more before it began.
@@ -221,13 +236,13 @@ impl Run<'_> {
             source: source.clone(),
         }));
         let code = Code { code: source, title: Some(title), tag: Some(tag), ..Code::default() };
-        let call = Call {
+        let mut call = SessionCall {
             cells: vec![code],
             outputs: Some(self.outputs.clone()),
             reset: std::mem::take(&mut self.reset),
-            reading: self.batch.call.reading.next(self.written, position + 1 == count),
             ..self.batch.call.clone()
         };
+        call.rules.reading = call.rules.reading.next(self.written, position + 1 == count);
         Ok(Some(RunningCell {
             id: id.clone(),
             index,
@@ -300,7 +315,7 @@ impl Run<'_> {
         };
         self.document.end_cell(ended, &self.outputs, &self.author).await?;
         let id = Some(cell.id.to_string());
-        Ok(Ran::Done(Box::new(CellReport { index: cell.index, id, may_fail: cell.may_fail, report })))
+        Ok(Ran::Done(Arc::new(CellReport { index: cell.index, id, may_fail: cell.may_fail, report })))
     }
 }
 

@@ -2,7 +2,7 @@
 //! programs write.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,9 @@ use cellist_platform::contained::{Panicked, catch, contained};
 use cellist_platform::files::Mark;
 use cellist_platform::in_words;
 use cellist_store::receipts::Receipts;
-use cellist_store::{Changed, Error, ErrorKind, Looked, Problem, Put, Result, Seen, Store};
+use cellist_store::{
+    Changed, Error, ErrorKind, FileCheck, ForeignVersion, Problem, Result, SaveRequest, Store,
+};
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep_until;
 
@@ -46,7 +48,7 @@ pub(super) struct Task {
     saved: u64,
     schedule: Schedule,
     saving: Option<Saving>,
-    looking: Option<Aside<Result<Looked>>>,
+    looking: Option<Aside<Result<FileCheck>>>,
     /// Whether the file may be another than the one we know.
     is_suspect: bool,
     /// The file that holds `base`, where that is known.
@@ -58,6 +60,12 @@ pub(super) struct Task {
     /// How many saves in a row met something that could not be merged.
     conflicts: u32,
     notices: Vec<String>,
+    /// How many notices there were, also those that are not kept.
+    noted: usize,
+    /// How many writes of other programs were taken in.
+    absorbed: usize,
+    /// The version of the last save, if that failed.
+    failed: Option<u64>,
     history: History,
     /// When others are shown what was done quietly.
     unpublished: Option<Instant>,
@@ -92,7 +100,7 @@ struct Saved {
 enum Moment {
     Command(Option<Command>),
     Saved(std::result::Result<Saved, NotDone>),
-    Looked(std::result::Result<Result<Looked>, NotDone>),
+    Looked(std::result::Result<Result<FileCheck>, NotDone>),
     Suspect,
     Due,
     /// It is time to show what was done quietly.
@@ -119,7 +127,7 @@ impl Task {
             base,
             knows_overwritten: false,
             saved,
-            schedule: Schedule::default(),
+            schedule: Schedule::saved_at(Instant::now()),
             saving: None,
             looking: None,
             is_suspect: false,
@@ -128,7 +136,10 @@ impl Task {
             waiters: Vec::new(),
             problem: None,
             conflicts: 0,
+            noted: notices.len(),
             notices,
+            absorbed: 0,
+            failed: None,
             history,
             unpublished: None,
         }
@@ -143,13 +154,15 @@ impl Task {
             review: Arc::clone(state.review()),
             conditions: Arc::clone(state.conditions()),
             problem: None,
+            noted: notices.len(),
             notices,
+            absorbed: 0,
         }
     }
 
-    /// Runs until nobody holds a handle any more, or it is told to end; all is on disk then, or kept elsewhere. A fault of
-    /// ours ends it too.
-    pub(super) async fn run(mut self, watcher: FolderWatch) {
+    /// Runs until nobody holds a handle any more, or it is told to end; all is on disk then. Content that cannot be saved
+    /// goes to a copy, whose path is returned. A fault of ours ends it too.
+    pub(super) async fn run(mut self, watcher: FolderWatch) -> Option<PathBuf> {
         loop {
             let moment = self.next(&watcher).await;
             match catch(|| self.meet(moment)) {
@@ -159,7 +172,7 @@ impl Task {
             }
         }
         self.commands.close();
-        self.close().await;
+        self.close().await
     }
 
     /// Does what has to be done about what happened. `false` when that is to end.
@@ -206,14 +219,14 @@ impl Task {
         self.settle(saved);
     }
 
-    fn looked_or_not(&mut self, looked: std::result::Result<Result<Looked>, NotDone>) {
+    fn looked_or_not(&mut self, looked: std::result::Result<Result<FileCheck>, NotDone>) {
         let cannot = |error: NotDone| Err(Error::new(&self.path, Problem::Unreadable(error.into())));
         let looked = looked.unwrap_or_else(cannot);
         self.take_in(looked);
     }
 
     /// Ends after a fault of ours. What others have seen is whole, and is saved or kept elsewhere.
-    async fn fail(mut self, panicked: &Panicked) {
+    async fn fail(mut self, panicked: &Panicked) -> Option<PathBuf> {
         self.commands.close();
         // Whoever asked for these hears that it is closed.
         while self.commands.try_recv().is_ok() {}
@@ -223,10 +236,13 @@ impl Task {
         let (store, path) = (self.store.clone(), Arc::clone(&self.path));
         let is_whole =
             self.state.version() == seen.version && Arc::ptr_eq(self.state.notebook(), &seen.notebook);
-        let is_saved = is_whole && contained(self.close()).await.is_ok();
-        if !is_saved && seen.version > seen.saved {
-            rescue(store, path, Arc::clone(&seen.notebook)).await;
+        if is_whole && let Ok(rescued) = contained(self.close()).await {
+            return rescued;
         }
+        if seen.version <= seen.saved {
+            return None;
+        }
+        rescue(store, path, Arc::clone(&seen.notebook)).await
     }
 
     /// Waits for what happens next. All that is waited for is safe to drop.
@@ -318,7 +334,8 @@ impl Task {
         let receipts = self.state.take_receipts();
         let knows_overwritten = self.knows_overwritten;
         let outcome = aside(move || {
-            let put = Put { base: &base, ours: &ours, knows_overwritten, on_conflict: OnConflict::Mark };
+            let put =
+                SaveRequest { base: &base, ours: &ours, knows_overwritten, on_conflict: OnConflict::Mark };
             let saved = store.put(&path, put, |revision| {
                 if let Some(heard) = &about {
                     history.saving(revision, heard);
@@ -349,7 +366,7 @@ impl Task {
                 if let Some(heard) = heard {
                     self.history.set_saved(heard);
                 }
-                (self.problem, self.conflicts) = (None, 0);
+                (self.problem, self.conflicts, self.failed) = (None, 0, None);
                 self.note(saved.notices);
                 self.knows_overwritten = false;
                 if saved.revision == snapshot.revision() {
@@ -369,7 +386,7 @@ impl Task {
                     self.schedule.changed(Urgency::Now, Instant::now());
                     return;
                 }
-                self.problem = Some(error.to_string());
+                (self.problem, self.failed) = (Some(error.to_string()), Some(version));
                 self.answer(version, Err(Arc::new(error)));
             }
         }
@@ -392,12 +409,12 @@ impl Task {
         self.looking = Some(aside(move || store.look(&path, known)));
     }
 
-    fn take_in(&mut self, looked: Result<Looked>) {
+    fn take_in(&mut self, looked: Result<FileCheck>) {
         self.looking = None;
         self.mark = looked.as_ref().ok().and_then(|looked| looked.mark);
         match looked.map(|looked| looked.seen) {
             Ok(None) => self.problem = self.problem.take().filter(|_| self.schedule.is_dirty()),
-            Ok(Some(Seen { in_file, mended, notices })) => {
+            Ok(Some(ForeignVersion { in_file, mended, notices })) => {
                 self.problem = self.problem.take().filter(|_| self.schedule.is_dirty());
                 self.note(notices);
                 let base = Arc::clone(&self.base);
@@ -419,6 +436,7 @@ impl Task {
             }
             Err(error) => return self.note(vec![error.to_string()]),
         };
+        self.absorbed += 1;
         let is_all = self.state.notebook().revision() == in_file.revision();
         let was_clean = self.saved == before;
         self.base = match is_all {
@@ -437,6 +455,7 @@ impl Task {
     }
 
     fn note(&mut self, notices: Vec<String>) {
+        self.noted += notices.len();
         self.notices.extend(notices);
         let surplus = self.notices.len().saturating_sub(NOTICES);
         self.notices.drain(..surplus);
@@ -451,7 +470,8 @@ impl Task {
                 && Arc::ptr_eq(&view.review, self.state.review())
                 && Arc::ptr_eq(&view.conditions, self.state.conditions())
                 && view.problem == self.problem
-                && view.notices == self.notices;
+                && view.notices == self.notices
+                && view.absorbed == self.absorbed;
             if !is_same {
                 *view = Arc::new(View {
                     conditions: Arc::clone(self.state.conditions()),
@@ -461,14 +481,16 @@ impl Task {
                     review: Arc::clone(self.state.review()),
                     problem: self.problem.clone(),
                     notices: self.notices.clone(),
+                    noted: self.noted,
+                    absorbed: self.absorbed,
                 });
             }
             !is_same
         });
     }
 
-    /// Saves what is not on disk yet. What cannot be saved is kept elsewhere.
-    async fn close(mut self) {
+    /// Saves the changes that are not on disk yet. Where that fails, returns the path of a copy.
+    async fn close(mut self) -> Option<PathBuf> {
         // Once for what was changed, and again for what others wrote meanwhile.
         for _ in 0..3 {
             while let Ok(Command::Do(work) | Command::DoFresh(work) | Command::DoQuietly(work)) =
@@ -486,7 +508,7 @@ impl Task {
                 self.begin_look();
                 continue;
             }
-            if !self.schedule.is_dirty() {
+            if !self.schedule.is_dirty() || self.failed == Some(self.state.version()) {
                 break;
             }
             self.begin_save();
@@ -494,17 +516,20 @@ impl Task {
         if let Some(saved) = heard(self.saving.as_mut().map(|saving| &mut saving.outcome)).await {
             self.saved_or_not(saved);
         }
-        if self.schedule.is_dirty() {
-            rescue(self.store, self.path, Arc::clone(self.state.notebook())).await;
+        if !self.schedule.is_dirty() {
+            return None;
         }
+        rescue(self.store, self.path, Arc::clone(self.state.notebook())).await
     }
 }
 
-/// Keeps a notebook elsewhere that cannot be saved. Where no thread can be had, it is done here: it is all that is left.
-async fn rescue(store: Store, path: Arc<Path>, ours: Arc<Notebook>) {
+/// Writes a copy of a notebook that cannot be saved, and returns its path. Without a thread for it, the copy is written
+/// here.
+async fn rescue(store: Store, path: Arc<Path>, ours: Arc<Notebook>) -> Option<PathBuf> {
     let (own, place, kept) = (store.clone(), Arc::clone(&path), Arc::clone(&ours));
-    if aside(move || own.rescue(&place, &kept)).await.is_err() {
-        let _ = catch(|| store.rescue(&path, &ours));
+    match aside(move || own.rescue(&place, &kept)).await {
+        Ok(rescued) => rescued,
+        Err(_) => catch(|| store.rescue(&path, &ours)).ok().flatten(),
     }
 }
 

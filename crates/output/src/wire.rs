@@ -23,7 +23,7 @@ pub const KERNEL_MESSAGE: usize = 512 << 20;
 /// A part of a kernel's message beside its content: header, parent, metadata, signature.
 pub const KERNEL_PART: usize = 4 << 20;
 
-/// Parts of one message. Buffers of widgets are parts too; they are not kept.
+/// Parts of one message. Buffers of widgets are parts too; with the content they are at most [`KERNEL_MESSAGE`].
 pub const KERNEL_PARTS: usize = 1 << 16;
 
 /// Bytes of one message that are read and thrown away, so that the connection survives one display that is too large.

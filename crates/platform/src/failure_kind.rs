@@ -57,7 +57,6 @@ failure_kinds! {
     InvalidSetting "invalid_setting",
     InvalidText "invalid_text",
     IsFolder "is_folder",
-    KernelDoesNotStart "kernel_does_not_start",
     MissingContent "missing_content",
     NoBrowser "no_browser",
     NoFolder "no_folder",

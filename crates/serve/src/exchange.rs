@@ -1,5 +1,5 @@
-//! The requests of one client, whatever transport carries them. Each request is a task of its own, which writes its messages
-//! itself: a task that waits for a client that reads slowly keeps no other client waiting.
+//! The requests of one client, over any transport. Each request is a task that writes its own
+//! messages, so that a slow reader blocks no other client.
 
 use std::collections::HashMap;
 use std::io;
@@ -7,61 +7,62 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_host::wire::{Down, Up};
-use cellist_host::{Client, Event, Failure, FailureKind, Reply, Request};
+use cellist_host::{Client, Event, Failure, FailureKind, Reply, Request, RunPlace};
 use cellist_platform::contained::contained;
 use cellist_platform::fault;
-use cellist_session::run::{Cancel, Canceller};
+use cellist_session::execution::{Cancel, Canceller, Wish};
 use tokio::sync::{Mutex, MutexGuard, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use crate::host::Shared;
+use crate::host::HostShared;
 
-/// The least time between two events of one request: what happens in between nobody could read.
+/// Minimum time between two events of one request. Faster ones could not be read.
 const PACE: Duration = Duration::from_millis(100);
 
-/// A transport's way to a client.
-pub(crate) trait Writer: Send + 'static {
-    /// A message as the transport carries it.
+/// The sending side of a transport.
+pub(crate) trait ClientWriter: Send + 'static {
+    /// Encodes a message for the transport.
     fn encode(down: &Down) -> io::Result<Vec<u8>>;
 
-    /// Writes a message. The task that reads from the client notices that it is gone.
+    /// Writes a message. Errors are ignored here: the reading task notices that the client is gone.
     fn write(&mut self, message: Vec<u8>) -> impl Future<Output = ()> + Send;
 }
 
-/// The requests of a client that are not answered yet. They are dropped with it; code that they started runs on.
+/// The open requests of a client. Dropping it drops the requests and tells the service that the
+/// client left; code that they started continues to run.
 pub(crate) struct Exchange<W> {
-    connection: Connection<W>,
+    connection: ClientConnection<W>,
     requests: JoinSet<u64>,
     stops: HashMap<u64, Canceller>,
 }
 
-/// The service, and the way back to a client.
-pub(crate) struct Connection<W> {
-    shared: Arc<Shared>,
+/// The service and the sending side of a client.
+pub(crate) struct ClientConnection<W> {
+    shared: Arc<HostShared>,
     client: Client,
     writing: Arc<Mutex<W>>,
 }
 
-impl<W> Clone for Connection<W> {
-    fn clone(&self) -> Connection<W> {
-        let Connection { shared, client, writing } = self;
-        Connection { shared: shared.clone(), client: client.clone(), writing: writing.clone() }
+impl<W> Clone for ClientConnection<W> {
+    fn clone(&self) -> ClientConnection<W> {
+        let ClientConnection { shared, client, writing } = self;
+        ClientConnection { shared: shared.clone(), client: client.clone(), writing: writing.clone() }
     }
 }
 
-impl<W: Writer> Exchange<W> {
-    pub(crate) fn new(shared: Arc<Shared>, client: Client, writing: W) -> Exchange<W> {
-        let connection = Connection { shared, client, writing: Arc::new(Mutex::new(writing)) };
+impl<W: ClientWriter> Exchange<W> {
+    pub(crate) fn new(shared: Arc<HostShared>, client: Client, writing: W) -> Exchange<W> {
+        let connection = ClientConnection { shared, client, writing: Arc::new(Mutex::new(writing)) };
         Exchange { connection, requests: JoinSet::new(), stops: HashMap::new() }
     }
 
-    pub(crate) fn connection(&self) -> &Connection<W> {
+    pub(crate) fn connection(&self) -> &ClientConnection<W> {
         &self.connection
     }
 
-    /// Takes a message of the client in.
-    pub(crate) fn take(&mut self, up: Up) {
+    /// Handles a message of the client.
+    pub(crate) fn handle(&mut self, up: Up) {
         while let Some(done) = self.requests.try_join_next() {
             if let Ok(id) = done {
                 self.stops.remove(&id);
@@ -72,14 +73,15 @@ impl<W: Writer> Exchange<W> {
                 let (canceller, cancel) = Cancel::channel();
                 self.stops.insert(id, canceller);
                 let connection = self.connection.clone();
+                let place = connection.shared.service.enter(&connection.client, &request);
                 self.requests.spawn(async move {
-                    connection.carry_out(id, *request, cancel).await;
+                    connection.execute(id, *request, place, cancel).await;
                     id
                 });
             }
-            Up::Cancel { id } => {
+            Up::Cancel { id, force } => {
                 if let Some(stop) = self.stops.get(&id) {
-                    stop.cancel();
+                    stop.pass_on(if force { Wish::Force } else { Wish::Stop });
                 }
             }
         }
@@ -92,22 +94,18 @@ impl<W> Drop for Exchange<W> {
     }
 }
 
-impl<W: Writer> Connection<W> {
-    pub(crate) fn client(&self) -> &Client {
-        &self.client
-    }
-
-    async fn carry_out(&self, id: u64, request: Request, cancel: Cancel) {
+impl<W: ClientWriter> ClientConnection<W> {
+    async fn execute(&self, id: u64, request: Request, place: Option<RunPlace>, cancel: Cancel) {
         let (events, mut newest) = watch::channel(None);
         let unsent = events.clone();
-        let answering = self.answer(request, events, cancel);
+        let answering = self.answer(request, place, events, cancel);
         tokio::pin!(answering);
-        // Most requests are answered before there is anything to tell.
+        // Most requests are answered before their first event is due.
         let mut next = Instant::now() + PACE;
         let result = loop {
             let news = async {
                 sleep_until(next).await;
-                // The sender is kept here.
+                // Cannot fail: `unsent` keeps the channel open.
                 let _ = newest.changed().await;
             };
             tokio::select! {
@@ -119,14 +117,15 @@ impl<W: Writer> Connection<W> {
                 }
             }
         };
-        // The client hears all of a run before its end. Other events are worth nothing beside the answer.
+        // Run events must be complete before the reply. Other events are void once the reply is
+        // there.
         if matches!(&*unsent.borrow(), Some(Event::Run(_))) {
             self.send_event(id, &unsent).await;
         }
         self.send(&Down::Done { id, result }).await;
     }
 
-    /// Sends the event that was not sent yet.
+    /// Sends the newest event, unless it was sent already.
     async fn send_event(&self, id: u64, unsent: &watch::Sender<Option<Event>>) {
         let mut event = None;
         unsent.send_if_modified(|newest| {
@@ -141,6 +140,7 @@ impl<W: Writer> Connection<W> {
     async fn answer(
         &self,
         request: Request,
+        place: Option<RunPlace>,
         events: watch::Sender<Option<Event>>,
         cancel: Cancel,
     ) -> Result<Reply, Failure> {
@@ -151,13 +151,13 @@ impl<W: Writer> Connection<W> {
                 Request::Page(ask) => shared.page(&ask).await.map(Reply::Page),
                 Request::Browsers => Ok(Reply::Browsers(shared.browsers())),
                 Request::Revoke(id) => shared.revoke(id.as_deref()).map(Reply::Browsers),
-                request => shared.service.answer(&self.client, request, events, cancel).await,
+                request => shared.service.answer(&self.client, request, place, events, cancel).await,
             }
         });
         answered.await.unwrap_or_else(|panicked| Err(Failure::internal(panicked)))
     }
 
-    /// The way back, while no message is being written.
+    /// The sending side, locked between two messages.
     pub(crate) async fn writer(&self) -> MutexGuard<'_, W> {
         self.writing.lock().await
     }
@@ -166,8 +166,10 @@ impl<W: Writer> Connection<W> {
         let encoded = W::encode(down).or_else(|error| match down {
             Down::Event { .. } => Err(error),
             Down::Done { id, .. } => {
-                let failure =
-                    Failure::bad_input(FailureKind::TooLarge, format!("the answer cannot be sent: {error}"));
+                let failure = Failure::bad_input(
+                    FailureKind::TooLarge,
+                    format!("the response cannot be sent: {error}"),
+                );
                 W::encode(&Down::Done { id: *id, result: Err(failure) })
             }
         });

@@ -1,5 +1,6 @@
-//! What every request over HTTP has to pass, to the page and to programs' addresses alike: it must be meant for this machine,
-//! not come from a page of elsewhere, and show what lets it in. Every answer tells a browser how little it may do with it.
+//! Checks that every HTTP request has to pass, for the page and for programs: the target is this
+//! machine, the origin is not a foreign page, and the token is valid. Adds restrictive headers to
+//! every response.
 
 use std::sync::Arc;
 
@@ -15,39 +16,43 @@ use axum::response::{IntoResponse, Response};
 use crate::listen;
 use crate::secret::is_same;
 
-/// Where MCP is served.
+/// The path of MCP.
 pub(crate) const MCP: &str = "/mcp";
-/// Where editors report what is in front of a person.
+/// The path where editors report the active notebook.
 pub(crate) const EDITOR: &str = "/editor";
 
-/// The names that this machine has for itself.
+/// Names of this machine.
 const NAMES: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
 
-/// Checks where requests come from.
+/// Checks target, origin and token of requests.
+///
+/// It runs before every handler of a listener and reads headers only. Cookies are not checked here:
+/// each handler of the page decides by [`HttpGuard::cookie`] whether the browser is signed in. The
+/// guard has no state, so the order of requests does not matter.
 #[derive(Clone, Debug)]
-pub(crate) struct Guard {
+pub(crate) struct HttpGuard {
     port: u16,
-    /// What programs have to show; nothing means that every program on this machine may come.
+    /// The token of programs. Without one, every program on this machine is accepted.
     token: Option<Arc<str>>,
 }
 
-/// Why a request is turned away.
+/// The reason for a refused request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// It is meant for another machine.
+pub(crate) enum HttpRefusal {
+    /// The `Host` header names another machine, or is ambiguous.
     Elsewhere,
-    /// It comes from a page that is not ours.
+    /// The origin is a foreign page.
     Foreign,
-    /// It does not show the token.
+    /// The token is missing or wrong.
     Unknown,
 }
 
-impl Guard {
-    pub(crate) fn new(port: u16, token: Option<&str>) -> Guard {
-        Guard { port, token: token.map(Arc::from) }
+impl HttpGuard {
+    pub(crate) fn new(port: u16, token: Option<&str>) -> HttpGuard {
+        HttpGuard { port, token: token.map(Arc::from) }
     }
 
-    /// The port that it guards.
+    /// The port of the listener.
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
@@ -56,36 +61,36 @@ impl Guard {
         NAMES.iter().any(|name| host == format!("{name}:{}", self.port))
     }
 
-    /// Why a request is turned away, if it is. Browsers are let in by the cookie, which whoever answers looks at.
-    pub(crate) fn refusal(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<Refusal> {
-        // Of several values nobody knows which one counts for others.
+    /// The reason to refuse a request, if any.
+    pub(crate) fn refusal(&self, method: &Method, path: &str, headers: &HeaderMap) -> Option<HttpRefusal> {
+        // With several values, other programs might use a different one than we do.
         let Ok((host, origin)) = only(headers, &HOST).and_then(|host| Ok((host, only(headers, &ORIGIN)?)))
         else {
-            return Some(Refusal::Elsewhere);
+            return Some(HttpRefusal::Elsewhere);
         };
         let host = host.unwrap_or_default();
         if is_for_programs(path) {
-            // They may come through a tunnel, so the port is any.
+            // Programs may come through a tunnel, so any port is accepted.
             let is_local_page = |origin: &str| {
                 let host = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
                 host.is_some_and(is_local)
             };
             return match (is_local(host), origin.is_none_or(is_local_page), self.is_shown(headers)) {
-                (false, _, _) => Some(Refusal::Elsewhere),
-                (true, false, _) => Some(Refusal::Foreign),
-                (true, true, false) => Some(Refusal::Unknown),
+                (false, _, _) => Some(HttpRefusal::Elsewhere),
+                (true, false, _) => Some(HttpRefusal::Foreign),
+                (true, true, false) => Some(HttpRefusal::Unknown),
                 (true, true, true) => None,
             };
         }
         if !self.is_host(host) {
-            return Some(Refusal::Elsewhere);
+            return Some(HttpRefusal::Elsewhere);
         }
         let acts = !matches!(*method, Method::GET | Method::HEAD) || path == "/socket";
         let is_ours = match origin {
             Some(origin) => origin.strip_prefix("http://").is_some_and(|host| self.is_host(host)),
             None => !acts,
         };
-        (!is_ours || is_fetched_elsewhere(path, headers)).then_some(Refusal::Foreign)
+        (!is_ours || is_fetched_elsewhere(path, headers)).then_some(HttpRefusal::Foreign)
     }
 
     fn is_shown(&self, headers: &HeaderMap) -> bool {
@@ -96,7 +101,7 @@ impl Guard {
         })
     }
 
-    /// The cookie of our page.
+    /// The value of our page's cookie.
     pub(crate) fn cookie<'a>(&self, headers: &'a HeaderMap) -> Option<&'a str> {
         let name = self.cookie_name();
         let all = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -106,14 +111,14 @@ impl Guard {
         })
     }
 
-    /// Cookies are shared between the ports of a machine.
+    /// The name contains the port, because browsers send cookies to all ports of a machine.
     pub(crate) fn cookie_name(&self) -> String {
         format!("cellist-{}", self.port)
     }
 }
 
-/// Whether a browser says that a page of elsewhere fetches something. Another port counts as elsewhere, though the browser
-/// sends our cookie from there. To be shown our page is the one thing that a link may do.
+/// Whether the browser reports a request of a foreign page. A page on another port is foreign,
+/// though the browser sends our cookie with it. A link may only navigate to our page.
 fn is_fetched_elsewhere(path: &str, headers: &HeaderMap) -> bool {
     let is = |name: &str, wanted: &str| headers.get(name).is_some_and(|value| value == wanted);
     let elsewhere = is("sec-fetch-site", "same-site") || is("sec-fetch-site", "cross-site");
@@ -124,18 +129,21 @@ fn is_for_programs(path: &str) -> bool {
     [MCP, EDITOR].contains(&path)
 }
 
-/// The value of a header that may come once.
-pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Ambiguous> {
+/// The value of a header that must not be repeated.
+pub(crate) fn only<'a>(
+    headers: &'a HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'a str>, AmbiguousHeader> {
     let mut values = headers.get_all(name).iter();
-    let first = values.next().map(|value| value.to_str().map_err(|_| Ambiguous)).transpose()?;
-    if values.next().is_some() { Err(Ambiguous) } else { Ok(first) }
+    let first = values.next().map(|value| value.to_str().map_err(|_| AmbiguousHeader)).transpose()?;
+    if values.next().is_some() { Err(AmbiguousHeader) } else { Ok(first) }
 }
 
-/// A header that came twice, or that is no text.
+/// A header that was repeated, or is not text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ambiguous;
+pub(crate) struct AmbiguousHeader;
 
-/// Whether a host, with its port or without, is this machine.
+/// Whether a host name, with or without a port, is this machine.
 fn is_local(host: &str) -> bool {
     NAMES.iter().any(|name| match host.strip_prefix(name) {
         Some("") => true,
@@ -144,17 +152,20 @@ fn is_local(host: &str) -> bool {
     })
 }
 
-impl Refusal {
+impl HttpRefusal {
     fn response(self, is_program: bool) -> Response {
         match self {
-            // The protocol for programs knows one answer to both.
-            Refusal::Elsewhere if !is_program => {
-                (StatusCode::MISDIRECTED_REQUEST, "this is another machine\n").into_response()
+            // MCP knows one status for both.
+            HttpRefusal::Elsewhere if !is_program => (
+                StatusCode::MISDIRECTED_REQUEST,
+                "this server answers only to 127.0.0.1, localhost and [::1]\n",
+            )
+                .into_response(),
+            HttpRefusal::Elsewhere | HttpRefusal::Foreign => {
+                (StatusCode::FORBIDDEN, "refused: the request comes from another machine or web page\n")
+                    .into_response()
             }
-            Refusal::Elsewhere | Refusal::Foreign => {
-                (StatusCode::FORBIDDEN, "only this machine and its own pages are let in\n").into_response()
-            }
-            Refusal::Unknown => {
+            HttpRefusal::Unknown => {
                 let told = "the token is missing or wrong: send `Authorization: Bearer TOKEN`\n";
                 (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, "Bearer")], told).into_response()
             }
@@ -162,15 +173,15 @@ impl Refusal {
     }
 }
 
-/// Turns away what is not for us, and closes every answer in.
-pub(crate) async fn check(State(guard): State<Guard>, request: Request, next: Next) -> Response {
+/// Refuses bad requests, and adds restrictive headers to all responses.
+pub(crate) async fn check(State(guard): State<HttpGuard>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let refusal = guard.refusal(request.method(), path, request.headers());
     let mut response = match refusal {
         Some(refusal) => refusal.response(is_for_programs(path)),
         None => {
             if is_for_programs(path) {
-                listen::known(request.extensions());
+                listen::mark_authenticated(request.extensions());
             }
             next.run(request).await
         }
@@ -202,7 +213,7 @@ mod tests {
         method: &Method,
         path: &str,
         (host, origin, shown): (Option<&str>, Option<&str>, Option<&str>),
-        expected: Option<Refusal>,
+        expected: Option<HttpRefusal>,
     ) {
         let mut headers = HeaderMap::new();
         for (name, value) in [(HOST, host), (ORIGIN, origin), (AUTHORIZATION, shown)] {
@@ -210,7 +221,7 @@ mod tests {
                 headers.insert(name, value.parse().unwrap());
             }
         }
-        let refusal = Guard::new(80, Some("secret")).refusal(method, path, &headers);
+        let refusal = HttpGuard::new(80, Some("secret")).refusal(method, path, &headers);
         assert_eq!(refusal, expected, "{method} {path} for {host:?} from {origin:?} with {shown:?}");
     }
 
@@ -227,9 +238,9 @@ mod tests {
             Some("127.0.0.1:81"),
             Some("127.0.0.1:80.evil.test"),
         ] {
-            check(&get, "/", (host, None, None), Some(Refusal::Elsewhere));
+            check(&get, "/", (host, None, None), Some(HttpRefusal::Elsewhere));
         }
-        check(&get, "/", (ours, Some("http://evil.test"), None), Some(Refusal::Foreign));
+        check(&get, "/", (ours, Some("http://evil.test"), None), Some(HttpRefusal::Foreign));
         check(&get, "/socket", (ours, Some("http://127.0.0.1:80"), None), None);
         check(&get, "/socket", (ours, Some("http://localhost:80"), None), None);
         for origin in [
@@ -239,14 +250,14 @@ mod tests {
             Some("https://127.0.0.1:80"),
             Some("http://127.0.0.1:81"),
         ] {
-            // A token is for programs, and opens nothing of the page.
-            check(&get, "/socket", (ours, origin, Some("Bearer secret")), Some(Refusal::Foreign));
-            check(&Method::POST, "/", (ours, origin, None), Some(Refusal::Foreign));
+            // A token is for programs and gives no access to the page.
+            check(&get, "/socket", (ours, origin, Some("Bearer secret")), Some(HttpRefusal::Foreign));
+            check(&Method::POST, "/", (ours, origin, None), Some(HttpRefusal::Foreign));
         }
     }
 
     #[test]
-    fn programs_show_the_token_wherever_on_this_machine_they_are() {
+    fn programs_on_this_machine_need_the_token() {
         let (ours, shown) = (Some("127.0.0.1:80"), Some("Bearer secret"));
         for path in [MCP, EDITOR] {
             for method in [Method::GET, Method::POST, Method::DELETE] {
@@ -254,35 +265,35 @@ mod tests {
                 check(&method, path, (Some("localhost"), None, Some("bearer secret")), None);
                 check(&method, path, (Some("[::1]:9000"), Some("http://localhost:3000"), shown), None);
                 for host in [None, Some("evil.test"), Some("localhost.evil.test:80"), Some("127.0.0.1:x")] {
-                    check(&method, path, (host, None, shown), Some(Refusal::Elsewhere));
+                    check(&method, path, (host, None, shown), Some(HttpRefusal::Elsewhere));
                 }
                 for origin in ["null", "http://evil.test", "file://localhost", "http://localhost.evil.test"] {
-                    check(&method, path, (ours, Some(origin), shown), Some(Refusal::Foreign));
+                    check(&method, path, (ours, Some(origin), shown), Some(HttpRefusal::Foreign));
                 }
                 for shown in
                     [None, Some("secret"), Some("Bearer"), Some("Bearer other1"), Some("Basic secret")]
                 {
-                    check(&method, path, (ours, None, shown), Some(Refusal::Unknown));
+                    check(&method, path, (ours, None, shown), Some(HttpRefusal::Unknown));
                 }
             }
         }
-        let open = Guard::new(80, None);
+        let open = HttpGuard::new(80, None);
         let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("localhost:80"))]);
         assert_eq!(open.refusal(&Method::POST, MCP, &headers), None);
     }
 
     #[test]
-    fn two_hosts_or_two_origins_are_refused_even_where_they_agree() {
+    fn repeated_host_or_origin_headers_are_refused() {
         for (name, value) in [(HOST, "127.0.0.1:80"), (ORIGIN, "http://127.0.0.1:80")] {
             for path in ["/", "/socket", MCP] {
                 let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("127.0.0.1:80"))]);
                 headers.insert(ORIGIN, HeaderValue::from_static("http://127.0.0.1:80"));
-                let open = Guard::new(80, None);
+                let open = HttpGuard::new(80, None);
                 assert_eq!(open.refusal(&Method::GET, path, &headers), None);
                 headers.append(name.clone(), HeaderValue::from_static(value));
                 assert_eq!(
                     open.refusal(&Method::GET, path, &headers),
-                    Some(Refusal::Elsewhere),
+                    Some(HttpRefusal::Elsewhere),
                     "{name} {path}"
                 );
             }
@@ -290,8 +301,8 @@ mod tests {
     }
 
     #[test]
-    fn a_page_of_another_port_may_lead_to_ours_and_fetch_nothing() {
-        let ours = Guard::new(80, None);
+    fn a_page_on_another_port_may_link_to_ours_but_not_fetch() {
+        let ours = HttpGuard::new(80, None);
         let check =
             |path: &str, site: &'static str, mode: &'static str, dest: &'static str, is_let_in: bool| {
                 let mut headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static("127.0.0.1:80"))]);
@@ -322,7 +333,7 @@ mod tests {
     fn the_cookie_is_that_of_our_port() {
         let mut headers = HeaderMap::new();
         headers.insert(COOKIE, "a=b; cellist-81=no; cellist-80=yes".parse().unwrap());
-        assert_eq!(Guard::new(80, None).cookie(&headers), Some("yes"));
-        assert_eq!(Guard::new(82, None).cookie(&headers), None);
+        assert_eq!(HttpGuard::new(80, None).cookie(&headers), Some("yes"));
+        assert_eq!(HttpGuard::new(82, None).cookie(&headers), None);
     }
 }

@@ -1,5 +1,5 @@
-//! The host: one process of a user that keeps kernels and open notebooks for all others. It registers, listens, and
-//! leaves when it is told to, when nobody needs it any more, or when its place was taken away.
+//! The host process: keeps the kernels and open notebooks of a user for all clients. It registers,
+//! listens, and stops on request, when idle, or when it loses its registration.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -19,43 +19,43 @@ use tokio::sync::{OnceCell, watch};
 use tokio::time::Instant;
 
 use crate::bridge;
-use crate::idle::Idle;
-use crate::listen::{self, Crowd, Spare};
+use crate::idle::IdleTimer;
+use crate::listen::{self, ConnectionTable, SpareDescriptor};
 use crate::log::note;
-use crate::page::{self, Page};
-use crate::registered::Registered;
-use crate::visitor;
+use crate::page::{self, PageServer};
+use crate::registration::HostRegistration;
+use crate::unix_client;
 
-/// How long kernels may take to end when the host does. After that its guard ends them.
-const CLOSING: Duration = Duration::from_secs(20);
+/// Time for kernels to end when the host stops. After that the guard kills them.
+const KERNELS_END: Duration = Duration::from_secs(20);
 
-/// How a host is to serve.
+/// The options of a host.
 #[derive(Clone, Debug)]
-pub struct Serving {
-    /// The state folder that it serves.
+pub struct ServeOptions {
+    /// The state folder.
     pub home: Home,
-    /// Its version.
+    /// The version of the program.
     pub version: String,
-    /// When it leaves by itself.
-    pub staying: Staying,
-    /// Where its standard error goes, if that is a file.
+    /// The rule for an idle host.
+    pub staying: IdlePolicy,
+    /// The file that standard error goes to.
     pub log: Option<PathBuf>,
-    /// How the page is served from the start, if it is.
+    /// The page to serve from the start.
     pub page: Option<PageAsk>,
 }
 
-/// When a host leaves by itself.
+/// The rule for an idle host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Staying {
-    /// When it was not needed for this long.
+pub enum IdlePolicy {
+    /// Stop after being idle for this long.
     WhileNeeded(Duration),
-    /// Never.
+    /// Run until it is stopped.
     UntilStopped,
 }
 
-/// Why a host cannot serve.
+/// The reason why a host cannot start.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message documents each variant")]
 pub enum CannotServe {
     #[error("a host is already running")]
     Taken,
@@ -63,97 +63,103 @@ pub enum CannotServe {
     NoState { folder: PathBuf, error: io::Error },
 }
 
-/// A host that can be reached.
+/// A registered host.
+///
+/// [`HostServer::open`] takes the registration of the state folder, and [`HostServer::run`] serves
+/// until a stop is requested. On a stop the host first closes its socket, then ends kernels and
+/// notebooks. It keeps its lock until they have ended or a time limit is over. The guard ends
+/// kernels that take longer.
 #[derive(Debug)]
-pub struct Host {
-    serving: Serving,
-    registered: Registered,
+pub struct HostServer {
+    options: ServeOptions,
+    registration: HostRegistration,
     started: u64,
 }
 
-/// What all parts of a host share.
-pub(crate) struct Shared {
+/// State shared by all parts of a host.
+pub(crate) struct HostShared {
     pub(crate) service: HostService,
-    serving: Serving,
+    options: ServeOptions,
     started: u64,
     clients: AtomicUsize,
     is_closed: AtomicBool,
-    leaving: watch::Sender<Option<&'static str>>,
-    page: OnceCell<Arc<Page>>,
-    /// Whoever is at the socket.
-    visitors: Arc<Crowd>,
+    stopping: watch::Sender<Option<&'static str>>,
+    page: OnceCell<Arc<PageServer>>,
+    /// Connections to the host's socket.
+    connections: Arc<ConnectionTable>,
 }
 
-impl Host {
-    /// Becomes the host of the state folder, if there is none. Needs a runtime.
-    pub fn open(serving: Serving, guard: &Guard) -> Result<Host, CannotServe> {
-        let failed = |error| CannotServe::NoState { folder: serving.home.path().to_owned(), error };
-        serving.home.refuse_foreign().map_err(failed)?;
-        let registered = Registered::open(&serving.home, &serving.version, guard).map_err(failed)?;
-        let registered = registered.ok_or(CannotServe::Taken)?;
+impl HostServer {
+    /// Registers as the host of the state folder. Fails if another host is registered. Needs a
+    /// runtime.
+    pub fn open(options: ServeOptions, guard: &Guard) -> Result<HostServer, CannotServe> {
+        let failed = |error| CannotServe::NoState { folder: options.home.path().to_owned(), error };
+        options.home.refuse_foreign().map_err(failed)?;
+        let registration = HostRegistration::open(&options.home, &options.version, guard).map_err(failed)?;
+        let registration = registration.ok_or(CannotServe::Taken)?;
         guard.sweep();
         raise_open_files();
-        Ok(Host { serving, registered, started: now_ms() })
+        Ok(HostServer { options, registration, started: now_ms() })
     }
 
-    /// Serves until it is time to leave; everything that it keeps has ended then. Fails when it cannot serve what it was
-    /// to serve from the start.
+    /// Serves until a stop is requested, then ends kernels and notebooks. Fails if the page cannot
+    /// be served from the start.
     pub async fn run(self, service: HostService) -> Result<(), Failure> {
-        let Host { serving, mut registered, started } = self;
+        let HostServer { options, mut registration, started } = self;
         note(format_args!(
-            "cellist {} serves {} as process {}",
-            serving.version,
-            serving.home.path().display(),
+            "cellist {} serves {} (pid {})",
+            options.version,
+            options.home.path().display(),
             std::process::id()
         ));
-        let shared = Arc::new(Shared {
-            service: service.keeping_chats(&serving.home),
-            serving,
+        let shared = Arc::new(HostShared {
+            service: service.keeping_chats(&options.home),
+            options,
             started,
             clients: AtomicUsize::new(0),
             is_closed: AtomicBool::new(false),
-            leaving: watch::Sender::new(None),
+            stopping: watch::Sender::new(None),
             page: OnceCell::new(),
-            visitors: Crowd::new(MOST_GREETING, MOST_CLIENTS),
+            connections: ConnectionTable::new(MAX_GREETING, MAX_CLIENTS),
         });
         let mut served = Ok(());
-        if let Some(ask) = &shared.serving.page {
+        if let Some(ask) = &shared.options.page {
             match shared.page(ask).await {
-                // A log may be read by others.
+                // Other users may read a log file.
                 Ok(PageLink { link, .. }) if io::stderr().is_terminal() => {
-                    note(format_args!("open it once with {link}"));
+                    note(format_args!("open the page once with {link}"));
                 }
-                Ok(_) => note("open it with `cellist open`"),
+                Ok(_) => note("open the page with `cellist open`"),
                 Err(failure) => {
                     served = Err(failure);
-                    shared.leave("the page cannot be served");
+                    shared.stop("the page cannot be served");
                 }
             }
         }
         if let Err(error) = bridge::open(&shared.service).await {
-            note(format_args!("code cannot call tools: {error}"));
+            note(format_args!("code in kernels cannot call tools: {error}"));
         }
-        let watching = tokio::spawn(watch_over(shared.clone()));
-        let mut look = tokio::time::interval(HOLD);
-        let mut spare = Spare::hold();
+        let watching = tokio::spawn(watch_signals_and_idleness(shared.clone()));
+        let mut check = tokio::time::interval(CHECK_INTERVAL);
+        let mut spare = SpareDescriptor::reserve();
         loop {
             tokio::select! {
-                () = shared.left() => break,
-                () = async { tokio::select! { _ = look.tick() => (), () = registered.disturbed() => () } } => {
-                    if !registered.restore() {
-                        shared.leave("its place in the state folder is gone");
+                () = shared.stopped() => break,
+                () = async { tokio::select! { _ = check.tick() => (), () = registration.disturbed() => () } } => {
+                    if !registration.restore() {
+                        shared.stop("the state folder is gone or has another host");
                     }
                 },
-                visit = registered.socket.listener.accept() => match visit {
+                accepted = registration.socket.listener.accept() => match accepted {
                     Ok((stream, _)) => {
-                        let seat = shared.visitors.seat();
-                        tokio::spawn(visitor::receive(stream, seat, shared.clone()));
-                        spare.hold_again();
+                        let slot = shared.connections.slot();
+                        tokio::spawn(unix_client::serve_connection(stream, slot, shared.clone()));
+                        spare.reserve_again();
                     }
                     Err(error) => {
-                        listen::failed("a visitor", &error);
-                        // Most likely there are too many open files, and a moment later there are fewer.
-                        if !spare.give_up() {
+                        listen::accept_failed("a client", &error);
+                        // Usually too many open files, which passes.
+                        if !spare.release() {
                             tokio::time::sleep(listen::PAUSE).await;
                         }
                     }
@@ -161,11 +167,11 @@ impl Host {
             }
         }
         watching.abort();
-        let why = (*shared.leaving.borrow()).unwrap_or("it was told to");
-        note(format_args!("leaves: {why}"));
-        let claim = registered.close();
-        if tokio::time::timeout(CLOSING, shared.service.close()).await.is_err() {
-            note("not all kernels ended in time; the guard ends them");
+        let why = (*shared.stopping.borrow()).unwrap_or("requested");
+        note(format_args!("stopping: {why}"));
+        let claim = registration.close();
+        if tokio::time::timeout(KERNELS_END, shared.service.close()).await.is_err() {
+            note("some kernels did not end in time; the guard ends them");
         }
         if let Some(page) = shared.page.get() {
             page.close();
@@ -175,68 +181,69 @@ impl Host {
     }
 }
 
-/// The most visitors that have not said what they want, and the most clients. Both are less where few files may be open.
-const MOST_GREETING: usize = 256;
-const MOST_CLIENTS: usize = 1024;
+/// Limits on connections before and after the greeting. Lower if few files may be open.
+const MAX_GREETING: usize = 256;
+const MAX_CLIENTS: usize = 1024;
 
-/// How often the host makes sure that others can still find it.
-const HOLD: Duration = Duration::from_secs(10);
+/// Interval of the check whether clients can still find the host.
+const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 
-impl Shared {
-    /// What the host is now. A visitor is not counted among the clients unless it is attached.
+impl HostShared {
+    /// The state of the host. Only attached clients are counted.
     pub(crate) fn state(&self) -> HostState {
         let keeping = self.service.keeping();
         HostState {
-            version: self.serving.version.clone(),
+            version: self.options.version.clone(),
             pid: std::process::id(),
             started: self.started,
-            background: self.serving.staying != Staying::UntilStopped,
+            background: self.options.staying != IdlePolicy::UntilStopped,
             sessions: keeping.sessions,
             busy: keeping.busy,
             notebooks: keeping.notebooks,
             chats: keeping.chats,
             clients: self.clients.load(Ordering::SeqCst),
-            log: self.serving.log.clone(),
+            log: self.options.log.clone(),
             page: self.page.get().map(|page| page.port()),
         }
     }
 
     /// The host's version.
     pub(crate) fn version(&self) -> &str {
-        &self.serving.version
+        &self.options.version
     }
 
-    /// Whether there are as many clients as may be.
+    /// Whether the limit on clients is reached.
     pub(crate) fn is_full(&self) -> bool {
-        self.visitors.is_full()
+        self.connections.is_full()
     }
 
     /// The state folder.
     pub(crate) fn home(&self) -> &Home {
-        &self.serving.home
+        &self.options.home
     }
 
-    /// A link to the page, which is served from now on.
-    pub(crate) async fn page(self: &Arc<Shared>, ask: &PageAsk) -> Result<PageLink, Failure> {
+    /// A link to the page. Starts to serve the page if needed.
+    pub(crate) async fn page(self: &Arc<HostShared>, ask: &PageAsk) -> Result<PageLink, Failure> {
         let failed = |error: io::Error| {
-            let port = ask.port.map(|port| format!(" at port {port}")).unwrap_or_default();
+            let port = ask.port.map(|port| format!(" on port {port}")).unwrap_or_default();
             let why = cellist_platform::in_words(&error);
             Failure::bad_input(FailureKind::NoPage, format!("the page cannot be served{port}: {why}"))
         };
-        let page = self.page.get_or_try_init(|| Page::listen(self.clone(), ask)).await.map_err(failed)?;
+        let page =
+            self.page.get_or_try_init(|| PageServer::listen(self.clone(), ask)).await.map_err(failed)?;
         if let Some(port) = ask.port.filter(|port| *port != page.port()) {
-            let message = format!("the page is served at port {} already, not at {port}", page.port());
+            let message = format!("the page is already served on port {}, not {port}", page.port());
             return Err(Failure::bad_input(FailureKind::OtherPort, message));
         }
         page.link(ask).map_err(failed)
     }
 
-    /// The browsers that were let in.
+    /// The signed-in browsers.
     pub(crate) fn browsers(&self) -> Vec<BrowserView> {
         self.page.get().map_or_else(|| page::browsers(self.home()), |page| page.browsers())
     }
 
-    /// Ends a browser, or all of them.
+    /// Revokes one browser, or all.
     pub(crate) fn revoke(&self, id: Option<&str>) -> Result<Vec<BrowserView>, Failure> {
         let gone = self.page.get().map_or_else(|| page::revoke(self.home(), id), |page| page.revoke(id));
         gone.map_err(|error| {
@@ -245,31 +252,31 @@ impl Shared {
         })
     }
 
-    /// Ends the host.
-    pub(crate) fn leave(&self, why: &'static str) {
-        self.leaving.send_if_modified(|leaving| leaving.replace(why).is_none());
+    /// Requests the stop of the host. The first reason wins.
+    pub(crate) fn stop(&self, why: &'static str) {
+        self.stopping.send_if_modified(|stopping| stopping.replace(why).is_none());
     }
 
-    /// Resolves when the host leaves.
-    pub(crate) async fn left(&self) {
-        let _ = self.leaving.subscribe().wait_for(Option::is_some).await;
+    /// Resolves when a stop is requested.
+    pub(crate) async fn stopped(&self) {
+        let _ = self.stopping.subscribe().wait_for(Option::is_some).await;
     }
 
-    /// Counts a client for as long as the result is kept; none is let in once the host is closed.
-    pub(crate) fn attached(self: &Arc<Shared>) -> Option<Attached> {
+    /// Counts a client until the result is dropped. `None` once the host is closed.
+    pub(crate) fn attach(self: &Arc<HostShared>) -> Option<AttachedClient> {
         self.clients.fetch_add(1, Ordering::SeqCst);
-        let attached = Attached(self.clone());
+        let attached = AttachedClient(self.clone());
         (!self.is_closed.load(Ordering::SeqCst)).then_some(attached)
     }
 
-    /// Lets nobody in any more.
+    /// Refuses all new clients.
     pub(crate) fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
     }
 
-    /// Lets nobody in any more, unless someone needs the host.
+    /// Refuses all new clients, unless the host is in use. Returns whether it is closed.
     pub(crate) fn close_if_unneeded(&self) -> bool {
-        // A client that comes between the two lines is either refused or seen.
+        // A client that arrives between these lines is refused or counted.
         let was_closed = self.is_closed.swap(true, Ordering::SeqCst);
         let is_needed = self.state().is_needed();
         if is_needed && !was_closed {
@@ -279,20 +286,20 @@ impl Shared {
     }
 }
 
-/// A client that is attached.
-pub(crate) struct Attached(Arc<Shared>);
+/// An attached client.
+pub(crate) struct AttachedClient(Arc<HostShared>);
 
-impl Drop for Attached {
+impl Drop for AttachedClient {
     fn drop(&mut self) {
         self.0.clients.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-/// Ends the host on signals, and when nobody needs it.
-async fn watch_over(shared: Arc<Shared>) {
+/// Stops the host on signals and when it is idle.
+async fn watch_signals_and_idleness(shared: Arc<HostShared>) {
     let mut kinds = vec![SignalKind::terminate(), SignalKind::interrupt()];
-    // In the background nobody hangs up on purpose.
-    if shared.serving.staying == Staying::UntilStopped {
+    // A background host survives the end of its terminal.
+    if shared.options.staying == IdlePolicy::UntilStopped {
         kinds.push(SignalKind::hangup());
     }
     for kind in kinds {
@@ -300,17 +307,17 @@ async fn watch_over(shared: Arc<Shared>) {
         let shared = shared.clone();
         tokio::spawn(async move {
             signals.recv().await;
-            shared.leave("a signal asked it to");
+            shared.stop("received a signal");
         });
     }
-    let Staying::WhileNeeded(linger) = shared.serving.staying else { return };
+    let IdlePolicy::WhileNeeded(linger) = shared.options.staying else { return };
     let _ignored = signal(SignalKind::hangup());
-    let mut idle = Idle::new(linger);
-    let mut ticks = tokio::time::interval(idle.pace());
+    let mut idle = IdleTimer::new(linger);
+    let mut ticks = tokio::time::interval(idle.interval());
     loop {
         ticks.tick().await;
-        if idle.leaves(shared.state().is_needed(), Instant::now()) && shared.close_if_unneeded() {
-            shared.leave("nobody needs it");
+        if idle.expires(shared.state().is_needed(), Instant::now()) && shared.close_if_unneeded() {
+            shared.stop("idle");
         }
     }
 }

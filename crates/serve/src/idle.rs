@@ -1,24 +1,24 @@
-//! When a host that nobody started on purpose leaves: it has kept nothing for anyone for a while.
+//! Decides when an idle background host stops.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Since when a host has not been needed.
+/// The time since when a host is idle.
 #[derive(Debug)]
-pub(crate) struct Idle {
+pub(crate) struct IdleTimer {
     linger: Duration,
     since: Option<Instant>,
 }
 
-impl Idle {
-    /// It leaves when it was not needed for `linger`.
-    pub(crate) fn new(linger: Duration) -> Idle {
-        Idle { linger, since: None }
+impl IdleTimer {
+    /// A timer that expires after `linger`.
+    pub(crate) fn new(linger: Duration) -> IdleTimer {
+        IdleTimer { linger, since: None }
     }
 
-    /// Takes note of whether it is needed now, and says whether it should leave.
-    pub(crate) fn leaves(&mut self, is_needed: bool, now: Instant) -> bool {
+    /// Records whether the host is in use. Returns whether it should stop.
+    pub(crate) fn expires(&mut self, is_needed: bool, now: Instant) -> bool {
         if is_needed {
             self.since = None;
             return false;
@@ -27,8 +27,8 @@ impl Idle {
         now.duration_since(since) >= self.linger
     }
 
-    /// How often it is worth a look.
-    pub(crate) fn pace(&self) -> Duration {
+    /// Interval of the checks.
+    pub(crate) fn interval(&self) -> Duration {
         (self.linger / 4).clamp(Duration::from_millis(50), Duration::from_secs(15))
     }
 }
@@ -38,12 +38,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_leaves_after_it_was_not_needed_for_long_enough_without_a_break() {
+    fn an_idle_timer_expires_after_uninterrupted_idleness() {
         let start = Instant::now();
-        let mut idle = Idle::new(Duration::from_secs(10));
+        let mut idle = IdleTimer::new(Duration::from_secs(10));
         let mut check = |second: u64, is_needed: bool, expected: bool| {
-            let leaves = idle.leaves(is_needed, start + Duration::from_secs(second));
-            assert_eq!(leaves, expected, "after {second} s");
+            let expired = idle.expires(is_needed, start + Duration::from_secs(second));
+            assert_eq!(expired, expected, "after {second} s");
         };
         check(0, false, false);
         check(9, false, false);

@@ -1,10 +1,10 @@
-//! Everything that listens: the host's socket, MCP on standard streams and over HTTP, the page, and the way from code to
-//! tools. What is asked there is
-//! answered by the host service.
+//! Everything that listens: the host's socket, MCP on standard streams and over HTTP, the page, and
+//! the bridge from code to tools. The host service answers the requests.
+
+#![doc = include_str!("../README.md")]
 
 pub mod bridge;
 mod exchange;
-mod first;
 mod guard;
 mod host;
 mod idle;
@@ -13,13 +13,14 @@ mod log;
 pub mod mcp;
 mod page;
 mod peer;
-mod registered;
+mod registration;
 mod secret;
 mod socket;
-mod visitor;
+mod startup;
+mod unix_client;
 
-pub use first::say;
-pub use host::{CannotServe, Host, Serving, Staying};
+pub use host::{CannotServe, HostServer, IdlePolicy, ServeOptions};
 pub use log::{note, note_panics};
 pub use page::{browsers, revoke, token};
 pub use secret::random;
+pub use startup::report_startup;

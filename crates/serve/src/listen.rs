@@ -1,9 +1,9 @@
-//! The accept loop of every TCP listener: how many connections there are, how long they may be silent, and which one
-//! gives way. Who may ask for what is for the routers behind it.
+//! The accept loop of every TCP listener: limits on number and idle time of connections. The
+//! routers behind it decide about access.
 
-mod counted;
-mod crowd;
-mod spare;
+mod connections;
+mod counted_stream;
+mod spare_descriptor;
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,31 +24,32 @@ use tokio::time::sleep;
 
 use crate::log::note;
 use crate::peer;
-use counted::Counted;
+use counted_stream::CountedStream;
 
-pub(crate) use crowd::{Closing, Crowd, Seat, Visit};
-pub(crate) use spare::Spare;
+pub(crate) use connections::{Closing, ConnectionHandle, ConnectionSlot, ConnectionTable};
+pub(crate) use spare_descriptor::SpareDescriptor;
 
-/// How long a connection may take until a request of its was let in.
-const STRANGER: Duration = Duration::from_secs(10);
-/// How long a connection that was let in may be silent between two requests, and take to send a request's head.
+/// Time until the first authenticated request of a connection.
+const AUTHENTICATION: Duration = Duration::from_secs(10);
+/// Idle time of an authenticated connection between requests, and time limit for the head of a
+/// request.
 const IDLE: Duration = Duration::from_secs(60);
-/// The largest head of a request: browsers send the cookies of every port of this machine.
+/// Limit on the head of a request. Browsers send the cookies of all ports of this machine.
 const LARGEST_HEAD: usize = 64 << 10;
-/// The largest piece of a body that is read ahead of its reader.
+/// Bytes of a body that are read ahead.
 const READ_AHEAD: usize = 256 << 10;
-/// How long to wait after a connection could not be accepted.
+/// Pause after a failed accept.
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 
-/// The most connections of one listener that were not let in yet, and that were. Both are less where few files may be
-/// open.
-const MOST_STRANGERS: usize = 256;
-const MOST_KNOWN: usize = 512;
+/// Limits per listener on connections without and with an authenticated request. Lower if few files
+/// may be open.
+const MAX_UNAUTHENTICATED: usize = 256;
+const MAX_AUTHENTICATED: usize = 512;
 
-/// How many connections the system holds until they are accepted. Past it, clients wait for a second and try again.
+/// Connections that the system queues before accept. Clients beyond it retry after a second.
 const BACKLOG: u32 = 4096;
 
-/// Listens at an address.
+/// Listens on an address.
 pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
     socket.set_reuseaddr(true)?;
@@ -56,52 +57,53 @@ pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Serves until `leaving` resolves; responses that were begun are finished.
-pub(crate) async fn serve(listener: TcpListener, router: Router, leaving: impl Future<Output = ()>) {
-    let crowd = Crowd::new(MOST_STRANGERS, MOST_KNOWN);
-    let mut leaving = pin!(leaving);
+/// Serves until `leaving` resolves, then finishes the responses in progress.
+pub(crate) async fn serve(listener: TcpListener, router: Router, stopping: impl Future<Output = ()>) {
+    let table = ConnectionTable::new(MAX_UNAUTHENTICATED, MAX_AUTHENTICATED);
+    let mut stopping = pin!(stopping);
     loop {
         let accepted = tokio::select! {
-            () = &mut leaving => break,
+            () = &mut stopping => break,
             accepted = listener.accept() => accepted,
         };
         match accepted {
             Ok((stream, _)) if peer::is_admitted(&stream) => {
-                if let Some(seat) = crowd.enter(&stream) {
-                    // What is said is small and wanted at once.
+                if let Some(slot) = table.admit(&stream) {
+                    // Messages are small and should arrive at once.
                     let _ = stream.set_nodelay(true);
-                    tokio::spawn(connection(stream, router.clone(), seat));
+                    tokio::spawn(connection(stream, router.clone(), slot));
                 }
             }
             Ok(_) => {}
             Err(error) => {
-                failed("a connection", &error);
+                accept_failed("a connection", &error);
                 sleep(PAUSE).await;
             }
         }
     }
-    crowd.close();
+    table.close();
 }
 
-/// Notes that a connection could not be accepted, and makes room where that is why.
-pub(crate) fn failed(what: &str, error: &io::Error) {
-    let gave_way = crowd::make_room();
-    note(format_args!("{what} could not be accepted: {error}; {gave_way} others were closed"));
+/// Logs a failed accept, and closes unauthenticated connections to free descriptors.
+pub(crate) fn accept_failed(peer: &str, error: &io::Error) {
+    let gave_way = connections::make_room();
+    note(format_args!("cannot accept {peer}: {error}; closed {gave_way} unauthenticated connections"));
 }
 
-/// A request's connection shows that it is not a stranger's: it will not give way to newer ones.
-pub(crate) fn known(extensions: &Extensions) {
-    if let Some(visit) = extensions.get::<Visit>() {
-        visit.known();
+/// Marks the connection of a request as authenticated, which protects it from being closed for
+/// newer ones.
+pub(crate) fn mark_authenticated(extensions: &Extensions) {
+    if let Some(handle) = extensions.get::<ConnectionHandle>() {
+        handle.mark_authenticated();
     }
 }
 
-/// Serves one connection until it ends or has to.
-async fn connection(stream: TcpStream, router: Router, seat: Seat) {
-    let visit = seat.visit();
-    let mut orders = seat.orders();
+/// Serves one connection until it ends or is told to close.
+async fn connection(stream: TcpStream, router: Router, slot: ConnectionSlot) {
+    let handle = slot.handle();
+    let mut orders = slot.orders();
     let service = TowerToHyperService::new(router);
-    let extension = visit.clone();
+    let extension = handle.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(extension.clone());
         answer(service.call(request))
@@ -112,18 +114,18 @@ async fn connection(stream: TcpStream, router: Router, seat: Seat) {
         .header_read_timeout(IDLE)
         .max_header_size(LARGEST_HEAD)
         .max_buf_size(READ_AHEAD);
-    // A socket of a page outlives this task, and counts for as long as it is open.
-    let io = TokioIo::new(Counted::new(stream, seat));
+    // The WebSocket of a page outlives this task, and counts until it is closed.
+    let io = TokioIo::new(CountedStream::new(stream, slot));
     let mut serving = pin!(builder.serve_connection(io, service).with_upgrades());
-    let mut patience = pin!(sleep(STRANGER));
-    let mut is_stranger = true;
+    let mut patience = pin!(sleep(AUTHENTICATION));
+    let mut is_unauthenticated = true;
     loop {
         tokio::select! {
-            // The reason for which a connection ends is its client's business.
+            // The client knows why its connection ended.
             _ = serving.as_mut() => return,
-            () = &mut patience, if is_stranger => match visit.is_stranger() {
+            () = &mut patience, if is_unauthenticated => match handle.is_unauthenticated() {
                 true => return,
-                false => is_stranger = false,
+                false => is_unauthenticated = false,
             },
             order = orders.next() => match order {
                 Closing::Now => return,
@@ -133,7 +135,7 @@ async fn connection(stream: TcpStream, router: Router, seat: Seat) {
     }
 }
 
-/// A handler that panics answers with an error, and its connection goes on.
+/// Turns a panic of a handler into an error response. The connection stays open.
 async fn answer<E>(
     answering: impl Future<Output = Result<Response<axum::body::Body>, E>>,
 ) -> Result<Response<axum::body::Body>, E> {

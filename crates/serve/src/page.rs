@@ -1,54 +1,50 @@
-//! The live page: notebooks in a browser, on this machine alone, for whoever was given a link. People, agents and several
-//! windows work in the same open notebooks.
+//! The live page: notebooks in a browser on this machine, opened by a link. People, agents and
+//! several windows share the open notebooks.
 
+mod access;
 mod assets;
 mod browsers;
-mod door;
 mod editor;
 mod handshake;
-mod kernel;
-mod opening;
+mod link_file;
 mod routes;
 mod socket;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::Path;
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use cellist_host::{BrowserView, OpeningFile, PageAsk, PageLink, PageUser, encoded};
 use cellist_platform::fault::{self, Site};
-use cellist_session::orders::ClientEnvironment;
 use cellist_settings::Home;
 use cellist_store::Store;
 use tokio::net::TcpListener;
 
-use crate::guard::{Guard, MCP};
-use crate::host::Shared;
+use crate::guard::{HttpGuard, MCP};
+use crate::host::HostShared;
 use crate::listen;
 use crate::log::note;
-use crate::mcp::{Server, at_host, router};
-use door::Door;
-use kernel::{Bench, Runs};
+use crate::mcp::{McpServer, at_host, router};
+use access::PageAccess;
 
 pub use browsers::{browsers, revoke, token};
 
-/// The page's server.
-pub(crate) struct Page {
-    shared: Arc<Shared>,
+/// The server of the page.
+pub(crate) struct PageServer {
+    shared: Arc<HostShared>,
     home: Home,
-    door: Arc<Door>,
-    guard: Guard,
+    access: Arc<PageAccess>,
+    guard: HttpGuard,
     user: PageUser,
-    runs: Runs,
 }
 
-impl Page {
-    /// Begins to listen at a port; without one at the port of the host before, or at any. Needs a runtime.
-    pub(crate) async fn listen(shared: Arc<Shared>, ask: &PageAsk) -> io::Result<Arc<Page>> {
+impl PageServer {
+    /// Listens on the requested port, or on the port of the previous host, or on any. Needs a
+    /// runtime.
+    pub(crate) async fn listen(shared: Arc<HostShared>, ask: &PageAsk) -> io::Result<Arc<PageServer>> {
         let home = shared.home().clone();
-        let (door, last) = Door::open(&home)?;
+        let (access, last) = PageAccess::open(&home)?;
         let listener = match (ask.port, last) {
             (Some(port), _) => bind(port)?,
             (None, Some(last)) => match bind(last) {
@@ -58,44 +54,43 @@ impl Page {
             (None, None) => bind(0)?,
         };
         let port = listener.local_addr()?.port();
-        door.keep(port)?;
-        let page = Arc::new(Page {
+        access.keep(port)?;
+        let page = Arc::new(PageServer {
             shared: shared.clone(),
-            guard: Guard::new(port, Some(door.bearer())),
+            guard: HttpGuard::new(port, Some(access.bearer())),
             home,
-            door: Arc::new(door),
+            access: Arc::new(access),
             user: PageUser::new(ask),
-            runs: Runs::default(),
         });
         let agents = at_host(&page.home, ask, page.shared.service.clone()).await?;
-        let router = routes::router(page.clone(), router(move || Server(agents.another())));
-        tokio::spawn(async move { listen::serve(listener, router, shared.left()).await });
+        let router = routes::router(page.clone(), router(move || McpServer(agents.another())));
+        tokio::spawn(async move { listen::serve(listener, router, shared.stopped()).await });
         tokio::spawn(page.clone().watch_agents());
         tokio::spawn(page.clone().watch_codes());
         note(format_args!("the page is at http://127.0.0.1:{port}/"));
         note(format_args!(
-            "MCP is at http://127.0.0.1:{port}{MCP} for whoever shows the token that `cellist status --token` prints"
+            "MCP is at http://127.0.0.1:{port}{MCP}; `cellist status --token` prints its token"
         ));
         Ok(page)
     }
 
-    /// A link that works once, for the user who asks.
+    /// A link that works once.
     pub(crate) fn link(&self, ask: &PageAsk) -> io::Result<PageLink> {
         self.user.opens(ask);
         let path = ask.path.as_ref().map(|path| format!("&path={}", encoded(&path.to_string_lossy())));
-        let code = self.door.code()?;
+        let code = self.access.code()?;
         let link = format!("http://127.0.0.1:{}/?code={code}{}", self.guard.port(), path.unwrap_or_default());
         let file = match &ask.file {
             OpeningFile::None => return Ok(PageLink { link, file: None }),
-            OpeningFile::InState => self.door.lead(&code, None, &link),
-            OpeningFile::In(folder) => self.door.lead(&code, Some(folder.clone()), &link),
+            OpeningFile::InState => self.access.write_link_file(&code, None, &link),
+            OpeningFile::In(folder) => self.access.write_link_file(&code, Some(folder.clone()), &link),
         };
-        // Without a file the user has the link.
-        let file = file.inspect_err(|error| note(format_args!("no file leads to the page: {error}"))).ok();
+        // The user still has the link.
+        let file = file.inspect_err(|error| note(format_args!("cannot write the link file: {error}"))).ok();
         Ok(PageLink { link, file })
     }
 
-    /// The port that it listens at.
+    /// The port of the page.
     pub(crate) fn port(&self) -> u16 {
         self.guard.port()
     }
@@ -104,56 +99,46 @@ impl Page {
         Store::new(self.home.clone())
     }
 
-    fn bench<'a>(&'a self, environment: &'a ClientEnvironment, folder: &'a Path) -> Bench<'a> {
-        Bench {
-            sessions: self.shared.service.sessions(),
-            home: &self.home,
-            environment,
-            folder,
-            runs: &self.runs,
-        }
-    }
-
-    /// The browser that a request comes from, if it was let in.
+    /// The signed-in browser of a request.
     fn browser(&self, headers: &HeaderMap) -> Option<String> {
-        self.door.browser(self.guard.cookie(headers)?)
+        self.access.browser(self.guard.cookie(headers)?)
     }
 
-    /// Whether a request comes from a browser that was let in.
+    /// Whether a request comes from a signed-in browser.
     fn is_known(&self, headers: &HeaderMap) -> bool {
         self.browser(headers).is_some()
     }
 
-    /// The browsers that were let in.
+    /// The signed-in browsers.
     pub(crate) fn browsers(&self) -> Vec<BrowserView> {
-        self.door.list()
+        self.access.list()
     }
 
-    /// Ends a browser, or all of them.
+    /// Revokes one browser, or all.
     pub(crate) fn revoke(&self, id: Option<&str>) -> io::Result<Vec<BrowserView>> {
-        self.door.revoke(id)
+        self.access.revoke(id)
     }
 
-    /// Drops all codes, with their files: the host leaves.
+    /// Removes all codes and link files when the host stops.
     pub(crate) fn close(&self) {
-        self.door.close();
+        self.access.close();
     }
 
-    /// Removes codes that are too old.
-    async fn watch_codes(self: Arc<Page>) {
-        let mut ticks = tokio::time::interval(door::VALID / 10);
+    /// Removes expired codes.
+    async fn watch_codes(self: Arc<PageServer>) {
+        let mut ticks = tokio::time::interval(access::VALID / 10);
         loop {
             tokio::select! {
-                () = self.shared.left() => return,
-                _ = ticks.tick() => self.door.expire(),
+                () = self.shared.stopped() => return,
+                _ = ticks.tick() => self.access.expire(),
             }
         }
     }
 
-    /// Notes the cells that agents read, until the host leaves.
-    async fn watch_agents(self: Arc<Page>) {
+    /// Records the cells that agents read, until the host stops.
+    async fn watch_agents(self: Arc<PageServer>) {
         tokio::select! {
-            () = self.shared.left() => {}
+            () = self.shared.stopped() => {}
             () = self.shared.service.watch_agents() => {}
         }
     }

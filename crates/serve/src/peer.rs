@@ -1,5 +1,5 @@
-//! Whose process is at the other end of a loopback connection, asked of the system before a byte is read. Linux tells it;
-//! where the system does not, tokens and cookies are all that stands.
+//! Finds the user of a loopback connection before a byte is read. Only Linux reports it. On other
+//! systems tokens and cookies are the only protection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,58 +10,55 @@ use tokio::net::TcpStream;
 
 use crate::log::note;
 
-/// The least time between two notes about strangers.
+/// Minimum time between two log lines about refused peers.
 const BETWEEN_NOTES: Duration = Duration::from_secs(10);
 
-/// Why a connection is refused.
+/// The reason to refuse a connection.
 #[derive(Debug, thiserror::Error)]
-#[cfg_attr(
-    not(target_os = "linux"),
-    expect(dead_code, reason = "no other system tells the user of a socket")
-)]
-pub(crate) enum Stranger {
-    /// Its process belongs to another user.
-    #[error("it comes from a process of user {0}")]
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux reports the user of a socket"))]
+pub(crate) enum RefusedPeer {
+    /// The peer is a process of another user.
+    #[error("the peer is a process of user {0}")]
     OtherUser(u32),
-    /// The system knows no process at the other end, or does not tell.
-    #[error("the system does not tell the user that it comes from: {0}")]
+    /// The system reports no process for the peer.
+    #[error("the user of the peer is unknown: {0}")]
     Unknown(io::Error),
 }
 
-/// Whether a connection comes from our own user or from root. One that the system cannot attribute does not.
+/// Whether the peer is a process of our user or of root. An unknown user is refused.
 pub(crate) fn is_admitted(stream: &TcpStream) -> bool {
-    let Err(stranger) = admit(stream) else { return true };
-    // A stranger who comes often does not fill the log.
+    let Err(refused) = admit(stream) else { return true };
+    // A peer that retries often must not fill the log.
     static NOTED: Mutex<Option<Instant>> = Mutex::new(None);
     let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
     if noted.is_none_or(|last| last.elapsed() >= BETWEEN_NOTES) {
         *noted = Some(Instant::now());
-        note(format_args!("refused a connection: {stranger}"));
+        note(format_args!("refused a connection: {refused}"));
     }
     false
 }
 
-fn admit(stream: &TcpStream) -> Result<(), Stranger> {
+fn admit(stream: &TcpStream) -> Result<(), RefusedPeer> {
     let ends = stream.peer_addr().and_then(|peer| Ok((peer, stream.local_addr()?)));
-    let (peer, ours) = ends.map_err(Stranger::Unknown)?;
+    let (peer, ours) = ends.map_err(RefusedPeer::Unknown)?;
     admit_ends(peer, ours)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn admit_ends(_: SocketAddr, _: SocketAddr) -> Result<(), Stranger> {
+fn admit_ends(_: SocketAddr, _: SocketAddr) -> Result<(), RefusedPeer> {
     Ok(())
 }
 
 #[cfg(target_os = "linux")]
-fn admit_ends(peer: SocketAddr, ours: SocketAddr) -> Result<(), Stranger> {
-    let user = linux::user(peer, ours).map_err(Stranger::Unknown)?;
+fn admit_ends(peer: SocketAddr, ours: SocketAddr) -> Result<(), RefusedPeer> {
+    let user = linux::user(peer, ours).map_err(RefusedPeer::Unknown)?;
     if user == 0 || user == rustix::process::geteuid().as_raw() {
         return Ok(());
     }
-    Err(Stranger::OtherUser(user))
+    Err(RefusedPeer::OtherUser(user))
 }
 
-/// The user of a socket on Linux: one exact question over netlink, and the table in `/proc` where that fails.
+/// The user of a socket on Linux: by a netlink query, or else from the table in `/proc`.
 #[cfg(target_os = "linux")]
 mod linux {
     use std::fs;
@@ -75,20 +72,21 @@ mod linux {
         AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recvfrom, sendto, socket_with,
     };
 
-    /// `SOCK_DIAG_BY_FAMILY`, both in the question and in the answer.
+    /// `SOCK_DIAG_BY_FAMILY`, in the query and in the answer.
     const BY_FAMILY: u16 = 20;
     const REQUEST: u16 = 1;
     const TCP: u8 = 6;
     const V4: u8 = 2;
     const V6: u8 = 10;
-    /// `struct nlmsghdr`, and `struct inet_diag_msg` behind it.
+    /// Sizes of `struct nlmsghdr` and `struct inet_diag_msg`.
     const HEAD: usize = 16;
     const ANSWER: usize = 72;
 
-    /// The user of the socket that is bound to `from` and connected to `to`.
+    /// The user of the socket bound to `from` and connected to `to`.
     pub(super) fn user(from: SocketAddr, to: SocketAddr) -> io::Result<u32> {
-        // A module for the question may be missing, which looks like a socket that is missing, until it has answered once.
-        // The table takes milliseconds where there are thousands of connections, and a program can hang up as often.
+        // A missing kernel module looks like a missing socket until the first answer. The table is
+        // slow with thousands of connections, and a hostile program could trigger the lookup at
+        // will.
         static ANSWERS: AtomicBool = AtomicBool::new(false);
         match by_netlink(from, to) {
             Ok(user) => {
@@ -110,11 +108,11 @@ mod linux {
             socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, Some(SOCK_DIAG))?;
         sendto(&socket, &question(from, to), SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
         let mut buffer = [0_u8; 512];
-        // The kernel has answered by the time that it has taken the question.
+        // The kernel answers before `sendto` returns.
         let (_, length, sender) = recvfrom(&socket, &mut buffer, RecvFlags::DONTWAIT)?;
         let sender = sender.map(SocketAddrNetlink::try_from);
         if !matches!(sender, Some(Ok(sender)) if sender.pid() == 0) {
-            return Err(io::Error::other("the answer is not the kernel's"));
+            return Err(io::Error::other("the netlink answer is not from the kernel"));
         }
         answer(buffer.get(..length).unwrap_or_default(), from, to)
     }
@@ -139,14 +137,14 @@ mod linux {
                 IpAddr::V6(address) => all.extend_from_slice(&address.octets()),
             }
         }
-        // Any interface, and a cookie that stands for any.
+        // Any interface, and the cookie that matches any socket.
         all.extend_from_slice(&[0; 4]);
         all.extend_from_slice(&[0xff; 8]);
         all
     }
 
     fn answer(bytes: &[u8], from: SocketAddr, to: SocketAddr) -> io::Result<u32> {
-        let garbled = || io::Error::other("the kernel's answer cannot be read");
+        let garbled = || io::Error::other("malformed netlink answer");
         let kind = bytes.get(4..6).and_then(|kind| kind.try_into().ok()).map(u16::from_ne_bytes);
         let number =
             |at: usize| bytes.get(at..at + 4).and_then(|found| found.try_into().ok()).map(u32::from_ne_bytes);
@@ -165,7 +163,7 @@ mod linux {
             }
         };
         let found = [SocketAddr::new(address(8), port(4)), SocketAddr::new(address(24), port(6))];
-        // Where the socket is gone, the kernel answers with one that merely listens at its port.
+        // For a closed socket, the kernel returns one that listens on the same port.
         if found != [canonical(from), canonical(to)] {
             return Err(io::ErrorKind::NotFound.into());
         }
@@ -174,7 +172,7 @@ mod linux {
 
     pub(super) fn by_table(from: SocketAddr, to: SocketAddr) -> io::Result<u32> {
         let wanted = [canonical(from), canonical(to)];
-        // A socket for both families connects to the older one, too.
+        // A dual-stack socket may be connected over IPv4.
         let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
         let mut error = io::Error::from(io::ErrorKind::NotFound);
         for table in tables {
@@ -191,19 +189,19 @@ mod linux {
         Err(error)
     }
 
-    /// User and inode of the row of a socket, if it is the one that is wanted.
+    /// User and inode in the row of a socket, if its addresses match.
     fn row(line: &str, wanted: [SocketAddr; 2]) -> Option<(u32, u64)> {
         let mut columns = line.split_ascii_whitespace();
         let ends = [spelled(columns.nth(1)?)?, spelled(columns.next()?)?];
         if ends != wanted {
             return None;
         }
-        // State, queues, timer and retries stand in between.
+        // Skips state, queues, timer and retries.
         let user = columns.nth(4)?.parse().ok()?;
         Some((user, columns.nth(1)?.parse().ok()?))
     }
 
-    /// An address as the table spells it: words in the order of the machine, as hexadecimal numbers.
+    /// Parses an address of the table: hexadecimal words in native byte order.
     fn spelled(text: &str) -> Option<SocketAddr> {
         let (address, port) = text.split_once(':')?;
         let port = u16::from_str_radix(port, 16).ok()?;
@@ -223,10 +221,10 @@ mod linux {
         SocketAddr::new(address.ip().to_canonical(), address.port())
     }
 
-    /// A socket that its process has closed has no inode, and its user reads as root.
+    /// A closed socket has no inode, and its user reads as root.
     fn attributed(user: u32, inode: u64) -> io::Result<u32> {
         if inode == 0 {
-            return Err(io::Error::new(io::ErrorKind::NotConnected, "its process has closed it"));
+            return Err(io::Error::new(io::ErrorKind::NotConnected, "the peer has closed the connection"));
         }
         Ok(user)
     }
@@ -252,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_name_our_own_user_over_each_family() {
+    fn netlink_and_table_report_our_user_for_ipv4_and_ipv6() {
         let ours = rustix::process::geteuid().as_raw();
         let four = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let six = |port| SocketAddr::from((Ipv6Addr::LOCALHOST, port));
@@ -270,24 +268,24 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_its_process_has_closed_is_not_taken_for_roots() {
+    fn a_closed_connection_is_not_attributed_to_root() {
         let (client, _server, peer, local) =
             connection("127.0.0.1:0", |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         drop(client);
         assert!(linux::by_netlink(peer, local).is_err());
         assert!(linux::by_table(peer, local).is_err());
-        assert!(matches!(admit_ends(peer, local), Err(Stranger::Unknown(_))));
+        assert!(matches!(admit_ends(peer, local), Err(RefusedPeer::Unknown(_))));
     }
 
     #[test]
-    fn a_socket_that_listens_at_the_port_of_one_that_is_gone_does_not_speak_for_it() {
+    fn a_listener_on_the_port_of_a_closed_socket_does_not_count() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (gone, ours) = (listener.local_addr().unwrap(), SocketAddr::from((Ipv4Addr::LOCALHOST, 9)));
-        assert!(matches!(admit_ends(gone, ours), Err(Stranger::Unknown(_))));
+        assert!(matches!(admit_ends(gone, ours), Err(RefusedPeer::Unknown(_))));
     }
 
     #[test]
-    fn asking_takes_a_fraction_of_a_millisecond() {
+    fn a_netlink_query_takes_less_than_200_microseconds() {
         let (_client, _server, peer, local) =
             connection("127.0.0.1:0", |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
         let times = (0..200).map(|_| {
@@ -295,7 +293,7 @@ mod tests {
             linux::by_netlink(peer, local).unwrap();
             start.elapsed()
         });
-        // The best of many is what it costs; the others are those of a busy machine.
+        // The minimum is the cost. The rest is load of the machine.
         let best = times.min().unwrap();
         eprintln!("one question takes {best:?}");
         assert!(best < std::time::Duration::from_micros(200), "{best:?}");

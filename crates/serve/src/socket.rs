@@ -1,5 +1,5 @@
-//! The host's socket: a file for this user alone, in the state folder, or in a folder of its own where the state folder's
-//! path is too long for one.
+//! The host's Unix socket, private to its user. It is in the state folder, or in its own folder if
+//! that path is too long.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -10,35 +10,37 @@ use std::path::{Path, PathBuf};
 use cellist_kernel::guard::Guard;
 use tokio::net::UnixListener;
 
-/// The longest path that every system takes for a socket.
+/// Longest path of a socket that all systems accept.
 const LONGEST: usize = 100;
 
-/// A socket that listens. Its file goes with it.
+/// A listening socket. Dropping it removes its file, unless the file belongs to another host by
+/// now. Connections that were accepted stay open.
 #[derive(Debug)]
-pub(crate) struct Socket {
+pub(crate) struct HostSocket {
     pub(crate) listener: UnixListener,
     pub(crate) path: PathBuf,
-    /// Which file it is: the next host's may have the same name.
+    /// Device and inode of the file. The next host may reuse the path.
     number: (u64, u64),
-    /// The folder that was made for it, and who removes that when we are killed.
+    /// The folder made for the socket, and the guard that removes it if the host is killed.
     folder: Option<(PathBuf, Guard)>,
 }
 
-impl Socket {
-    /// Listens in the folder, which is private, or elsewhere if its path is too long. Needs a runtime.
-    pub(crate) fn bind(folder: &Path, guard: &Guard) -> io::Result<Socket> {
+impl HostSocket {
+    /// Listens in a private folder, or in a temporary one if the path is too long. Needs a runtime.
+    pub(crate) fn bind(folder: &Path, guard: &Guard) -> io::Result<HostSocket> {
         let path = std::path::absolute(folder)?.join("host.sock");
         if path.as_os_str().as_bytes().len() <= LONGEST {
-            return Socket::listen(path, None);
+            return HostSocket::listen(path, None);
         }
         let short = Path::new("/tmp").join(format!("cellist-{:016x}", getrandom::u64()?));
         DirBuilder::new().mode(0o700).create(&short)?;
         guard.add_path(&short);
         guard.settle();
-        Socket::listen(short.join("host.sock"), Some((short, guard.clone())))
+        HostSocket::listen(short.join("host.sock"), Some((short, guard.clone())))
     }
 
-    /// Listens anew at the same path where its file is gone; whether it had to. Clients that are connected stay so.
+    /// Listens again at the same path if the file was removed. Returns whether that was needed.
+    /// Open connections stay.
     pub(crate) fn restore(&mut self) -> io::Result<bool> {
         if number(&self.path).is_ok_and(|number| number == self.number) {
             return Ok(false);
@@ -46,14 +48,14 @@ impl Socket {
         if let Some(folder) = self.path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        // Dropping the old one would remove the new file's folder.
+        // Dropping the old socket would remove the folder of the new one.
         let folder = self.folder.take();
-        *self = Socket::listen(self.path.clone(), folder)?;
+        *self = HostSocket::listen(self.path.clone(), folder)?;
         Ok(true)
     }
 
-    fn listen(path: PathBuf, folder: Option<(PathBuf, Guard)>) -> io::Result<Socket> {
-        // What is there was left by a host that was killed: we own the place now.
+    fn listen(path: PathBuf, folder: Option<(PathBuf, Guard)>) -> io::Result<HostSocket> {
+        // A stale file of a killed host: the lock is ours now.
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
@@ -61,11 +63,11 @@ impl Socket {
         let listener = UnixListener::bind(&path)?;
         fs::set_permissions(&path, Permissions::from_mode(0o600))?;
         let number = number(&path)?;
-        Ok(Socket { listener, path, number, folder })
+        Ok(HostSocket { listener, path, number, folder })
     }
 }
 
-impl Drop for Socket {
+impl Drop for HostSocket {
     fn drop(&mut self) {
         if number(&self.path).is_ok_and(|number| number == self.number) {
             let _ = fs::remove_file(&self.path);
@@ -88,10 +90,10 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_socket_is_private_replaces_what_was_left_and_leaves_nothing() {
+    async fn a_socket_is_private_replaces_a_stale_file_and_is_removed() {
         let scratch = Scratch::new();
         let left = scratch.write("host.sock", "left by another");
-        let socket = Socket::bind(scratch.path(), &Guard::none()).unwrap();
+        let socket = HostSocket::bind(scratch.path(), &Guard::none()).unwrap();
         assert_eq!(socket.path, left);
         assert_eq!(fs::metadata(&left).unwrap().permissions().mode() & 0o777, 0o600);
         drop(socket);
@@ -103,7 +105,7 @@ mod tests {
         let scratch = Scratch::new();
         let run = scratch.path().join("run");
         fs::create_dir(&run).unwrap();
-        let mut socket = Socket::bind(&run, &Guard::none()).unwrap();
+        let mut socket = HostSocket::bind(&run, &Guard::none()).unwrap();
         assert!(!socket.restore().unwrap());
         for removed in [&socket.path.clone(), &run] {
             let _ = fs::remove_file(removed).or_else(|_| fs::remove_dir_all(removed));
@@ -119,11 +121,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_path_that_is_too_long_gives_way_to_a_private_folder_that_goes_too() {
+    async fn a_long_path_is_replaced_by_a_private_temporary_folder() {
         let scratch = Scratch::new();
         let deep = scratch.path().join("d".repeat(60)).join("e".repeat(60));
         fs::create_dir_all(&deep).unwrap();
-        let socket = Socket::bind(&deep, &Guard::none()).unwrap();
+        let socket = HostSocket::bind(&deep, &Guard::none()).unwrap();
         let folder = socket.path.parent().unwrap().to_owned();
         assert!(socket.path.as_os_str().len() <= LONGEST && !socket.path.starts_with(&deep));
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);

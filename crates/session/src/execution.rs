@@ -12,6 +12,7 @@ mod record;
 mod report;
 mod run_outputs;
 mod timing;
+mod widgets;
 
 pub use advice::Surroundings;
 pub use cancel::{Cancel, Canceller, Wish};
@@ -22,11 +23,13 @@ pub use pace::{Ending, Limit};
 pub use reading::{Reader, Reading};
 pub use record::Bar;
 pub use report::{
-    CellReport, KernelReport, KernelState, Picture, Pictures, Raised, Report, RunReport, count_failed,
+    CellReport, KernelReport, KernelState, Picture, Pictures, Raised, Report, RunReport, Unsaved,
+    count_failed,
 };
 pub use run_outputs::{CellOutputs, RunOutputs};
 pub use timing::{TIMING, Timing};
+pub use widgets::WIDGETS;
 
-pub(crate) use drive::{Moment, Work, drive, now};
+pub(crate) use drive::{Moment, Work, drive, now, tell_widgets};
 pub(crate) use pace::{Cause, Pace};
 pub(crate) use record::{Record, Told};

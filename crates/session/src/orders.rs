@@ -5,6 +5,7 @@ pub mod choice;
 mod error;
 mod found;
 mod shell;
+mod stages;
 mod tool_mode;
 mod writing;
 
@@ -23,6 +24,7 @@ pub use choice::Wanted;
 pub use error::CannotOrder;
 pub use found::{Found, Named};
 pub use shell::{ShellOrder, shell};
+pub use stages::{StageLog, Stages};
 
 /// Someone who wants code to run, as far as it decides on what.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -47,28 +49,32 @@ pub struct ClientEnvironment {
     pub set: Vec<String>,
 }
 
-/// What a kernel is wanted for.
-#[derive(Clone, Debug, Default)]
-pub struct Job {
-    /// The folder to run in.
-    pub cwd: PathBuf,
-    /// Where to look for Python, the nearest first.
+/// The kernel that a client asks for. All fields are optional: its environment and the settings decide the rest.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct KernelRequest {
+    /// Folders to look for Python in, after the folder to run in.
+    #[serde(with = "cellist_platform::portable_path")]
     pub folders: Vec<PathBuf>,
     /// A kernel by name.
     pub kernel: Option<String>,
-    /// What the notebook says, or nothing.
+    /// The kernel and language that the notebook names.
     pub wanted: Wanted,
-    /// A kernel that runs on a gateway already.
+    /// A kernel that runs already.
     pub running: Option<Running>,
+    /// Whether a session that exists must have this very kernel.
+    pub is_particular: bool,
 }
 
-/// A kernel that runs on a gateway already.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A kernel that runs already.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Running {
-    /// The one of this id.
+    /// On a gateway, by its id.
     Id(String),
-    /// The one that a Jupyter Server has for this notebook.
-    OfNotebook(PathBuf),
+    /// On a Jupyter Server, for this notebook.
+    OfNotebook(#[serde(with = "cellist_platform::portable_path")] PathBuf),
+    /// Of another program, by its connection file.
+    Existing(#[serde(with = "cellist_platform::portable_path")] PathBuf),
 }
 
 /// An order, with the settings that it was written by.
@@ -105,6 +111,11 @@ impl ClientEnvironment {
         secrets
     }
 
+    /// Whether every message to and from a kernel is logged.
+    fn is_traced(&self) -> bool {
+        self.variables().is_on("PI_PYTHON_IPC_TRACE")
+    }
+
     /// What lets them into a gateway.
     fn token(&self) -> Option<Token> {
         self.gateway_token.clone().or_else(|| self.variables().text(TOKEN_VARIABLE).map(Token))
@@ -114,39 +125,41 @@ impl ClientEnvironment {
     fn passes(&self, settings: &Settings) -> PassEnv {
         PassEnv::new(self.pass_env.iter().chain(&settings.python.pass_env).cloned())
     }
-
-    /// Looks around and writes the order for a kernel. Nothing is started yet. Each stage is told when it is done.
-    pub async fn order(
-        &self,
-        home: &Home,
-        settings: &Resolved,
-        job: &Job,
-        mut stage: impl FnMut(&str),
-    ) -> Result<Order, CannotOrder> {
-        let found = Found::look(self, home, job.folders.clone());
-        stage("looked for Python and kernels");
-        let (decision, said) = self.decide(&found, &settings.settings, job)?;
-        stage(&format!("decided: {}", writing::in_words(&decision)));
-        let mut order = self.order_of(&found, settings, decision, job).await?;
-        order.notices.extend(said);
-        stage("made the environment");
-        Ok(order)
-    }
 }
 
-/// Looks around on a thread where that may take its time, and writes the order for a kernel. Nothing is started yet.
-pub async fn write(environment: &ClientEnvironment, home: &Home, job: Job) -> Result<Written, CannotOrder> {
-    let (own, place) = (environment.clone(), home.clone());
+/// Decides on the kernel for a request in a folder, and writes the order for it. Starts nothing. The disk is read on a
+/// thread of its own. `stages` gets each step with its time.
+pub async fn write(
+    environment: &ClientEnvironment,
+    home: &Home,
+    cwd: &Path,
+    request: KernelRequest,
+    mut stages: Stages,
+) -> Result<Written, CannotOrder> {
+    let (own, place, folder) = (environment.clone(), home.clone(), cwd.to_owned());
     let looked = aside(move || {
-        let settings = own.settings(&place, &job.cwd)?;
-        let found = Found::look(&own, &place, job.folders.clone());
-        let (decision, said) = own.decide(&found, &settings.settings, &job)?;
-        Ok((found, settings, decision, said, job))
+        let settings = own.settings(&place, &folder)?;
+        if let Some(Running::Existing(file)) = request.running {
+            return Ok(Err((file, settings)));
+        }
+        let folders = [vec![folder], request.folders.clone()].concat();
+        let found = Found::look(&own, &place, folders);
+        stages.done("looked for Python and kernels");
+        let (decision, said) = own.decide(&found, &settings.settings, &request)?;
+        stages.done(&format!("decided: {}", writing::in_words(&decision)));
+        Ok(Ok((found, settings, decision, said, request, stages)))
     });
     let looked: Result<_, CannotOrder> = looked.await.map_err(|_| CannotOrder::Lost)?;
-    let (found, settings, decision, said, job) = looked?;
-    let mut order = environment.order_of(&found, &settings, decision, &job).await?;
+    let (found, settings, decision, said, request, mut stages) = match looked? {
+        Ok(looked) => looked,
+        Err((connection_file, settings)) => {
+            let order = writing::existing(connection_file, cwd, environment.is_traced());
+            return Ok(Written { order, settings });
+        }
+    };
+    let mut order = environment.order_of(&found, &settings, decision, cwd, &request).await?;
     order.notices.extend(said);
+    stages.done("made the environment");
     Ok(Written { order, settings })
 }
 
@@ -219,20 +232,23 @@ mod tests {
             ("CELLIST_PYTHON_BACKEND", "runner"),
         ]);
         environment.withheld = vec!["GH_TOKEN".to_owned()];
-        let job = Job { folders: vec![cwd.clone()], cwd: cwd.clone(), ..Job::default() };
-        let Written { order, settings } = write(&environment, &home, job.clone()).await.unwrap();
+        let write = |environment: &ClientEnvironment| {
+            let (environment, home, cwd) = (environment.clone(), home.clone(), cwd.clone());
+            async move { write(&environment, &home, &cwd, KernelRequest::default(), Stages::silent()).await }
+        };
+        let Written { order, settings } = write(&environment).await.unwrap();
         assert_eq!(settings.settings.python.backend, BackendWish::Runner);
         assert_eq!(order.cwd, cwd);
         assert_eq!(order.startup_timeout.as_secs(), 7);
         assert!(order.environment.contains(&("PI_MARK".into(), "y".into())), "{:?}", order.environment);
-        let hidden: Vec<&str> = order.hidden_variables.iter().map(String::as_str).collect();
+        let hidden: Vec<&str> = order.around.hidden_variables.iter().map(String::as_str).collect();
         assert_eq!(hidden, ["CELLIST_PYTHON_BACKEND", "GH_TOKEN", "MARK"]);
 
         environment.set = vec!["python.nothing=1".to_owned()];
-        let refused = write(&environment, &home, job.clone()).await.unwrap_err();
+        let refused = write(&environment).await.unwrap_err();
         assert_eq!(refused.kind().as_str(), "invalid_setting");
         (environment.set, environment.variables) = (Vec::new(), Vec::new());
-        let refused = write(&environment, &home, job).await.unwrap_err();
+        let refused = write(&environment).await.unwrap_err();
         assert_eq!(
             (refused.kind().as_str(), refused.to_string().as_str()),
             ("no_python", "no Python was found")

@@ -26,7 +26,7 @@ use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use cellist_kernel::{Completion, Inspection, Order};
+use cellist_kernel::{Completion, Identity, Inspection, Order};
 use cellist_platform::clock::now_ms;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -40,11 +40,10 @@ use task::Task;
 use ticket::Queued;
 
 pub use bridge::Bridge;
-pub use call::{Call, CallReport, Code, CodeReport, Kind, Principal};
+pub use call::{CallReport, Code, CodeReport, Kind, Principal, RunRules, SessionCall};
 pub use cellist_settings::{KernelMode, Policy, RetryOnCrash};
 pub use error::SessionError;
 pub use feed::{RunEvent, RunFeed, RunState, Step};
-pub use file::Whereabouts;
 pub use key::{ExecutionId, OwnerId, SessionKey};
 pub use late::{LateOutputs, Notebooks};
 pub use launcher::{Launcher, Means};
@@ -144,7 +143,7 @@ impl Sessions {
 
     /// Hands a call in. It runs when those before it in its session have ended; what comes of it, also that it cannot be
     /// carried out, the ticket tells.
-    pub fn call(&self, call: Call) -> Ticket {
+    pub fn call(&self, call: SessionCall) -> Ticket {
         let (queued, ticket) = Queued::new(call);
         let mut waiting = queued.canceller.listen();
         let admitted = self.0.table().admit(&self.0.policy, Box::new(queued), &ticket);
@@ -214,7 +213,7 @@ impl Sessions {
     }
 
     /// What the kernel of a session was started by, or will be.
-    pub fn order(&self, key: &SessionKey) -> Option<Order> {
+    pub fn order(&self, key: &SessionKey) -> Option<Arc<Order>> {
         self.0.table().order(key)
     }
 
@@ -240,6 +239,19 @@ impl Sessions {
         let (answer, answered) = oneshot::channel();
         let is_asked = self.0.table().look(key, Look::Inspect { code, cursor, answer });
         if is_asked { answered.await.ok() } else { None }
+    }
+
+    /// Gives the notebook of a session the late output that has come so far, unless the session is busy.
+    pub async fn flush_late(&self, key: &SessionKey) {
+        let (answer, answered) = oneshot::channel();
+        if self.0.table().look(key, Look::Late(answer)) {
+            let _ = answered.await;
+        }
+    }
+
+    /// The identity of a session's kernel.
+    pub fn identity(&self, key: &SessionKey) -> Option<Identity> {
+        self.0.table().identity(key)
     }
 
     /// Interrupts the running code of a session, and returns whether code ran. The kernel is not killed.

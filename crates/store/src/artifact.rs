@@ -1,10 +1,10 @@
-//! Artifacts: the whole output of a piece of code, kept on disk as it was written. Written by whoever runs the
-//! code, read by anyone with the same state folder. That none can be kept never fails what runs.
+//! Artifacts: the complete output of a run, kept on disk byte for byte. The process that runs the
+//! code writes them. Every process with the same state folder can read them.
 
 mod error;
 mod id;
-mod note;
-mod reading;
+mod metadata;
+mod reader;
 mod search;
 mod spool;
 mod sweep;
@@ -19,29 +19,34 @@ use serde::{Deserialize, Serialize};
 pub use cellist_settings::Retention;
 pub use error::ArtifactError;
 pub use id::ArtifactId;
-pub use note::ArtifactRow;
-pub use reading::{Part, Piece};
-pub use search::{Found, Hit};
-pub use writer::{Kept, Writer};
+pub use metadata::ArtifactRow;
+pub use reader::{ArtifactExcerpt, ArtifactRange};
+pub use search::{LineMatch, SearchResult};
+pub use writer::{ArtifactSummary, ArtifactWriter};
 
-/// The folder of the artifacts, within the state folder.
+/// Folder name inside the state folder.
 const FOLDER: &str = "artifacts";
 
-/// All artifacts of a state folder. Cheap to clone; making it touches no disk.
+/// All artifacts of a state folder. Cheap to clone; making one touches no disk.
+///
+/// Each artifact is a text file with its metadata in a JSON file beside it. The writer locks the
+/// text file until the output is complete. No sweep removes a locked file. Readers need no lock and
+/// see the bytes written so far. A failure to write an artifact never fails the run:
+/// [`ArtifactSummary::failure`] reports it.
 #[derive(Clone, Debug)]
 pub struct Artifacts {
     home: Home,
     keep: Retention,
 }
 
-/// Where an artifact came from, for whoever looks through a list of them.
+/// The run that an artifact came from, shown in lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
-    /// What ran: a title, or the first line of the code.
+pub struct ArtifactOrigin {
+    /// A title, or the first line of the code.
     pub what: String,
-    /// The session that it ran in, where that has a name.
+    /// The session, if it has a name.
     pub session: Option<String>,
-    /// The notebook that it belongs to.
+    /// The notebook of the run.
     pub notebook: Option<PathBuf>,
 }
 
@@ -51,12 +56,12 @@ impl Artifacts {
         Artifacts { home: home.clone(), keep }
     }
 
-    /// The folder that they are in. It may not exist yet.
+    /// The folder with all artifacts. It may not exist yet.
     pub fn folder(&self) -> PathBuf {
         self.home.path().join(FOLDER)
     }
 
-    /// The folder, made if need be; none where that cannot be.
+    /// Makes the folder if needed. `None` if that fails.
     pub fn made_folder(&self) -> Option<PathBuf> {
         self.home.folder(FOLDER).ok()
     }
@@ -66,29 +71,30 @@ impl Artifacts {
         self.folder().join(id.file_name())
     }
 
-    /// Begins to keep an output. Up to `spill` bytes stay in memory and leave nothing behind unless
-    /// [`Writer::keep_anyway`] was called; with more, all of it goes to a file.
-    pub fn begin(&self, origin: Origin, spill: usize) -> Writer {
-        Writer::new(self.clone(), origin, spill)
+    /// Starts to record an output. An output of up to `spill` bytes stays in memory and leaves no
+    /// file, unless [`ArtifactWriter::keep_anyway`] is called. A longer one goes to a file from its
+    /// first byte.
+    pub fn begin(&self, origin: ArtifactOrigin, spill: usize) -> ArtifactWriter {
+        ArtifactWriter::new(self.clone(), origin, spill)
     }
 
-    /// What is there, the newest first.
+    /// Lists all artifacts, newest first.
     pub fn list(&self) -> Result<Vec<ArtifactRow>, ArtifactError> {
-        note::list(&self.folder())
+        metadata::list(&self.folder())
     }
 
-    /// Removes what is too old, and the oldest as long as all are too large together. One that is being written
-    /// is never removed, nor is the newest. Returns what was removed.
+    /// Removes expired artifacts, then the oldest ones until the rest fits the size limit. Never
+    /// removes the newest one, or one that is being written. Returns the removed ids.
     pub fn sweep(&self, now: SystemTime) -> Vec<ArtifactId> {
         sweep::sweep(&self.folder(), &self.keep, now)
     }
 
-    fn note_path(&self, id: &ArtifactId) -> PathBuf {
-        note::path(&self.folder(), id)
+    fn metadata_path(&self, id: &ArtifactId) -> PathBuf {
+        metadata::path(&self.folder(), id)
     }
 }
 
-/// The first line of some code that says anything, short enough for a list.
+/// The first line of code with any text, cut to the width of a list.
 pub fn first_line(code: &str) -> String {
     const LONGEST: usize = 80;
     let line = code.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
@@ -98,7 +104,7 @@ pub fn first_line(code: &str) -> String {
     }
 }
 
-/// Whether nobody writes to a file. Where the system has no locks, its age alone decides.
+/// Whether no process writes to a file. No file counts as free on a system without file locks.
 fn is_free(path: &Path) -> bool {
     std::fs::File::open(path).is_ok_and(|file| file.try_lock_shared().is_ok())
 }

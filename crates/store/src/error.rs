@@ -1,15 +1,17 @@
-//! Everything that can be wrong with a file that a notebook is read from or saved to.
+//! Errors of reading and saving a notebook's file.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use cellist_notebook::Revision;
+use cellist_platform::FailureKind;
 use cellist_platform::in_words;
 
-/// The result of working with a notebook's file.
+/// The result of an operation on a notebook's file.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why a file could not be read, changed or saved. The message names the file; advice is in [`Error::hint`].
+/// The reason why a file could not be read, changed or saved. The message names the file.
+/// [`Error::hint`] has the advice.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {problem}", .path.display())]
 pub struct Error {
@@ -18,26 +20,40 @@ pub struct Error {
     notices: Vec<String>,
 }
 
-/// What sort of error it is, for those who only need to choose how to go on.
+/// The class of an error, for callers that choose an exit code or a response by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The file, or the folder it should be in, does not exist.
+    /// The file, or its folder, does not exist.
     NotFound,
     /// The file exists and cannot be read.
     Unreadable,
     /// The file can be read, but it is not a notebook.
     NotANotebook,
-    /// What was asked for makes no sense for this notebook.
+    /// The request does not fit this notebook.
     BadInput,
-    /// Someone else changed the same thing; nothing was changed.
+    /// Another program changed the same lines. The file was left alone.
     Conflict,
-    /// The file could not be written; it is as it was.
+    /// The file could not be written. Its content is unchanged.
     CannotSave,
 }
 
-/// What is wrong with the file that an [`Error`] names.
+impl ErrorKind {
+    /// The same for programs outside.
+    pub fn failure_kind(self) -> FailureKind {
+        match self {
+            ErrorKind::NotFound => FailureKind::NotFound,
+            ErrorKind::Unreadable => FailureKind::Unreadable,
+            ErrorKind::NotANotebook => FailureKind::InvalidNotebook,
+            ErrorKind::BadInput => FailureKind::AlreadyExists,
+            ErrorKind::Conflict => FailureKind::Stale,
+            ErrorKind::CannotSave => FailureKind::CannotSave,
+        }
+    }
+}
+
+/// The fault of the file that an [`Error`] names.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message documents each variant")]
 pub enum Problem {
     #[error("no such file")]
     NoSuchFile,
@@ -65,7 +81,7 @@ pub enum Problem {
     ChangedSince { base: Revision, current: Revision },
     #[error("has changed since it was last read: it was at revision {base} and is at {current} now")]
     ChangedSinceRead { base: Revision, current: Revision },
-    #[error("revision {base} is not known here, and the file is at {current} now")]
+    #[error("revision {base} is unknown; the file is at {current}")]
     UnknownRevision { base: Revision, current: Revision },
 
     #[error("is read-only")]
@@ -76,19 +92,19 @@ pub enum Problem {
     Locked { pid: Option<u32> },
     #[error("cannot be saved: another program keeps changing it")]
     KeepsChanging,
-    #[error("cannot be saved: it was deleted or moved away meanwhile")]
+    #[error("cannot be saved: the file was deleted or moved")]
     Gone,
     #[error("cannot be saved: the state folder {} cannot be used: {}", .folder.display(), in_words(.error))]
     NoState { folder: PathBuf, error: io::Error },
 }
 
 impl Error {
-    /// The error of a file, by the path that the caller gave.
+    /// Makes an error for the path that the caller gave.
     pub fn new(path: &Path, problem: impl Into<Problem>) -> Error {
         Error { path: path.to_owned(), problem: problem.into(), notices: Vec::new() }
     }
 
-    /// The same with more for the user to know.
+    /// Adds notices for the user.
     pub fn with_notices(mut self, notices: Vec<String>) -> Error {
         self.notices.extend(notices);
         self
@@ -99,17 +115,17 @@ impl Error {
         &self.path
     }
 
-    /// What is wrong with it.
+    /// The fault of the file.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
 
-    /// What else the user should know, one sentence each.
+    /// Notices for the user, one sentence each.
     pub fn notices(&self) -> &[String] {
         &self.notices
     }
 
-    /// What sort of error it is.
+    /// The class of the error.
     pub fn kind(&self) -> ErrorKind {
         match &self.problem {
             Problem::NoSuchFile | Problem::NoSuchFolder { .. } => ErrorKind::NotFound,
@@ -131,7 +147,7 @@ impl Error {
         }
     }
 
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         let hint = match &self.problem {
             Problem::NoSuchFile => "check the name, or make a notebook with `cellist new`",
@@ -149,7 +165,7 @@ impl Error {
             Problem::ChangedSince { .. } => "read it again and make the change on its current content",
             Problem::ChangedSinceRead { base, .. } => {
                 return Some(format!(
-                    "read it again, or pass --base {base} to merge a text made from what was read"
+                    "read it again, or pass --base {base} to merge with the current content"
                 ));
             }
             Problem::UnknownRevision { .. } => {
@@ -161,7 +177,7 @@ impl Error {
             Problem::CannotSave(error) => return save_hint(error),
             Problem::Locked { .. } => "try again when it is done",
             Problem::KeepsChanging => "try again when the other program is done",
-            Problem::Gone => "check where it went and try again",
+            Problem::Gone => "check where the file is and try again",
             Problem::NoState { .. } => "set CELLIST_HOME to a folder that you can write to",
         };
         Some(hint.into())
@@ -179,15 +195,15 @@ impl From<cellist_notebook::Error> for Problem {
 
 fn save_hint(error: &io::Error) -> Option<String> {
     let hint = match error.kind() {
-        io::ErrorKind::StorageFull => "the file is as it was: make room on the disk and try again",
-        io::ErrorKind::QuotaExceeded => "the file is as it was: make room within your quota and try again",
+        io::ErrorKind::StorageFull => "the file is unchanged; free some disk space and try again",
+        io::ErrorKind::QuotaExceeded => "the file is unchanged; free some of your disk quota and try again",
         io::ErrorKind::FileTooLarge => {
-            "the file is as it was: raise the limit on the size of files (`ulimit -f`) and try again"
+            "the file is unchanged; raise the limit on the size of files (`ulimit -f`) and try again"
         }
         io::ErrorKind::PermissionDenied => {
             "ask for permission to write to the file or its folder, or save a copy elsewhere"
         }
-        io::ErrorKind::ReadOnlyFilesystem => "copy the notebook to a place that can be written to",
+        io::ErrorKind::ReadOnlyFilesystem => "copy the notebook to a writable folder",
         _ => return None,
     };
     Some(hint.into())

@@ -1,11 +1,17 @@
-//! Files: notebooks are loaded, locked, changed, merged and saved here; artifacts, receipts and conversations are kept beside them.
+//! Files of a notebook. Loads, locks, changes, merges and saves notebooks. Keeps artifacts,
+//! receipts and conversations in the state folder.
+
+#![doc = include_str!("../README.md")]
 
 pub mod artifact;
+mod conversations;
 mod error;
 pub mod receipts;
 mod store;
-mod talks;
 
+pub use conversations::ConversationFiles;
 pub use error::{Error, ErrorKind, Problem, Result};
-pub use store::{Base, Changed, Gate, Looked, Missing, Opened, Put, Seen, Store, Use};
-pub use talks::Talks;
+pub use store::{
+    ChangeBase, Changed, FileCheck, FileGate, ForeignVersion, LoadedNotebook, Missing, SaveRequest, Store,
+    Use,
+};

@@ -1,7 +1,7 @@
-//! Receipts: what ran in a notebook, from which text, in which order, on which kernel and interpreter. They are kept in
-//! the state folder, one line a run, and never in the notebook's file.
+//! Receipts: a record of every cell run, with its source, order, kernel and interpreter. One JSON
+//! line per run, in the state folder, never in the notebook's file.
 
-mod stale;
+mod freshness;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -13,44 +13,44 @@ use cellist_platform::files;
 use cellist_settings::Home;
 use serde::{Deserialize, Serialize};
 
-pub use stale::{Freshness, Stale, freshness};
+pub use freshness::{Freshness, Stale, freshness};
 
 const FOLDER: &str = "receipts";
-/// A file that has grown to this loses its older half.
+/// A file above this size loses its older half.
 const LARGEST: u64 = 1024 * 1024;
 
-/// One run of one cell.
+/// The record of one run of one cell.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// The cell, by the name that it goes by: its id, or a handle where the file stores none.
+    /// The cell's id, or its handle if the file stores no id.
     pub cell: String,
-    /// The text that ran, by its mark.
+    /// Hash of the source that ran, by [`mark`].
     pub source: String,
-    /// The number of the execution.
+    /// The execution count that the kernel reported.
     pub execution_count: Option<u64>,
-    /// Which kernel ran it: another after each start.
+    /// Identity of the kernel process. Every start gets a new one.
     pub kernel: String,
-    /// How that kernel was run.
+    /// The backend of that kernel.
     pub backend: Backend,
-    /// The interpreter, where it is a local Python.
+    /// The interpreter, for a local Python.
     #[serde(with = "cellist_platform::portable_path")]
     pub python: Option<PathBuf>,
-    /// When it began, in milliseconds since 1970.
+    /// Time of the start, in milliseconds since 1970.
     pub started_ms: u64,
-    /// How long it took.
+    /// Duration of the run.
     pub duration_ms: u64,
-    /// How it ended.
+    /// Result of the run.
     pub status: Status,
-    /// Where all of its output is kept.
+    /// Id of the artifact with the complete output.
     pub artifact: Option<String>,
 }
 
-/// The mark of a text: another text has another mark.
+/// Hash of a source, to compare it with that of a receipt.
 pub fn mark(source: &str) -> String {
     Revision::of([source.as_bytes()]).to_string()
 }
 
-/// The receipts of all notebooks of a state folder. Cheap to clone; making it touches no disk.
+/// The receipts of all notebooks in a state folder. Cheap to clone; making one touches no disk.
 #[derive(Clone, Debug)]
 pub struct Receipts {
     home: Home,
@@ -62,7 +62,7 @@ impl Receipts {
         Receipts { home: home.clone() }
     }
 
-    /// Adds what just ran, in order.
+    /// Appends receipts in the order of the runs.
     pub fn add(&self, notebook: &Path, receipts: &[Receipt]) -> io::Result<()> {
         if receipts.is_empty() {
             return Ok(());
@@ -71,7 +71,7 @@ impl Receipts {
         receipts.iter().try_for_each(|receipt| opened.add(receipt))
     }
 
-    /// Opens the receipts of one notebook, for many that come soon after each other.
+    /// Opens the receipts of a notebook, for callers that append many.
     pub fn open(&self, notebook: &Path) -> io::Result<OpenReceipts> {
         self.home.folder(FOLDER)?;
         let mut options = OpenOptions::new();
@@ -79,13 +79,13 @@ impl Receipts {
         Ok(OpenReceipts(files::private(&mut options).open(self.path(notebook))?))
     }
 
-    /// All that ran, in order, as far back as is known. A line that cannot be read is passed over.
+    /// Reads all receipts of a notebook, oldest first. Skips damaged lines.
     pub fn of(&self, notebook: &Path) -> Vec<Receipt> {
         let text = fs::read_to_string(self.path(notebook)).unwrap_or_default();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// One file for each notebook, whatever way leads to it.
+    /// The file of a notebook. All paths to the notebook lead to the same one.
     fn path(&self, notebook: &Path) -> PathBuf {
         let real = notebook.canonicalize().unwrap_or_else(|_| notebook.to_owned());
         let name = Revision::of([real.as_os_str().as_encoded_bytes()]);
@@ -93,12 +93,12 @@ impl Receipts {
     }
 }
 
-/// The receipts of one notebook, open.
+/// The open receipts of one notebook. Each append locks the file, so that processes take turns.
 #[derive(Debug)]
 pub struct OpenReceipts(File);
 
 impl OpenReceipts {
-    /// Adds what just ran.
+    /// Appends a receipt.
     pub fn add(&mut self, receipt: &Receipt) -> io::Result<()> {
         let mut line = serde_json::to_vec(receipt)?;
         line.push(b'\n');
@@ -110,13 +110,13 @@ impl OpenReceipts {
 
     fn append(&mut self, line: &[u8]) -> io::Result<()> {
         if self.0.metadata()?.len() > LARGEST {
-            forget_half(&mut self.0)?;
+            drop_older_half(&mut self.0)?;
         }
         self.0.write_all(line)
     }
 }
 
-fn forget_half(file: &mut File) -> io::Result<()> {
+fn drop_older_half(file: &mut File) -> io::Result<()> {
     let mut text = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.read_to_end(&mut text)?;
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_is_read_as_it_was_written_and_each_notebook_has_its_own() {
+    fn receipts_are_kept_per_notebook() {
         let scratch = Scratch::new();
         let receipts = Receipts::new(&Home::at(scratch.path().join("home")));
         let (one, other) = (scratch.write("one.ipynb", ""), scratch.write("other.ipynb", ""));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_have_them_open_take_turns() {
+    fn concurrent_appends_take_turns() {
         let scratch = Scratch::new();
         let receipts = Receipts::new(&Home::at(scratch.path()));
         let notebook = scratch.write("nb.ipynb", "");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_grows_too_large_forgets_the_oldest_and_a_broken_line_is_passed_over() {
+    fn a_large_file_loses_its_older_half_and_damaged_lines_are_skipped() {
         let scratch = Scratch::new();
         let receipts = Receipts::new(&Home::at(scratch.path()));
         let notebook = scratch.write("nb.ipynb", "");

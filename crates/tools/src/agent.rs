@@ -1,4 +1,4 @@
-//! An agent at work: who it is, and the notebooks that stay open for it.
+//! A connected agent: its configuration, its turn, and the notebooks held open for it.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,54 +12,57 @@ use cellist_session::sessions::{OwnerId, SessionKey};
 use cellist_settings::Settings;
 
 use crate::caller::Caller;
-use crate::sent::SentOutputs;
+use crate::known_outputs::KnownOutputs;
 
-/// How many notebooks stay open for one agent; those that it used longest ago are let go of, and saved by that.
+/// Notebooks held open for one agent. Releasing the least recently used one saves it.
 const MOST_HELD: usize = 16;
 
-/// A pause between two calls that is longer than this ends a turn: someone has answered, and was asked something else.
+/// A pause between two calls longer than this ends the turn: the user has probably answered.
 const PAUSE: Duration = Duration::from_secs(90);
 
-/// How long settings that were read for a call hold for the next calls.
+/// How long settings read for one call are reused by later calls.
 const FRESH: Duration = Duration::from_millis(100);
 
-/// An agent that is connected. When it is dropped, its notebooks are let go of.
+/// A connected agent: its [`Caller`] and the state that lasts from call to call.
+///
+/// Calls share the agent through an `Arc` and may run at the same time; each lock is held briefly
+/// and never across an `.await`. Dropping the agent releases its notebooks. Runs and sessions live
+/// on: they belong to the `OwnerId`, not to this value.
 pub struct Agent {
     caller: Caller,
     owner: OwnerId,
-    /// The notebooks that it has used, the latest last.
+    /// Notebooks held open, least recently used first.
     held: Mutex<Vec<Document>>,
-    turn: Mutex<Turn>,
-    /// The revisions of notebooks whose whole text it knows.
+    turn: Mutex<AgentTurn>,
+    /// The revision of each notebook whose whole text the agent has read.
     texts: Mutex<HashMap<PathBuf, Revision>>,
-    /// The outputs that it was sent.
-    sent: Mutex<SentOutputs>,
-    /// Paths to whose change a person has consented since it came.
+    sent: Mutex<KnownOutputs>,
+    /// Paths that a user has allowed the agent to change since it connected.
     consents: Mutex<Vec<PathBuf>>,
-    /// The session that its code runs in, where it is code that calls.
+    /// The session of the running code, for an agent that is code in a kernel.
     within: Option<SessionKey>,
-    /// Whether all that it does is one turn, however long it pauses.
+    /// Whether all calls belong to one turn, whatever the pauses.
     is_one_turn: bool,
-    settings: Mutex<Option<ReadSettings>>,
+    settings: Mutex<Option<CachedSettings>>,
 }
 
-/// The settings of a folder, as they were read a moment ago.
-struct ReadSettings {
+/// A short-lived cache of the settings of one folder.
+struct CachedSettings {
     folder: PathBuf,
     read: Instant,
     settings: Arc<Settings>,
 }
 
 impl Agent {
-    /// An agent, which owns what it starts under this name.
+    /// Creates an agent that owns its sessions as `owner`.
     pub fn new(caller: Caller, owner: OwnerId) -> Agent {
-        let (held, texts, turn) = (Mutex::default(), Mutex::default(), Mutex::new(Turn::new()));
+        let (held, texts, turn) = (Mutex::default(), Mutex::default(), Mutex::new(AgentTurn::new()));
         let (sent, consents) = (Mutex::default(), Mutex::default());
         let (within, is_one_turn, settings) = (None, false, Mutex::default());
         Agent { caller, owner, held, turn, texts, sent, consents, within, is_one_turn, settings }
     }
 
-    /// A person consents to the change of a file, by the path that a refusal named.
+    /// Records the user's consent to change a file. `path` is the one that a refusal named.
     pub fn consent(&self, path: impl Into<PathBuf>) {
         let (path, mut consents) =
             (path.into(), self.consents.lock().unwrap_or_else(PoisonError::into_inner));
@@ -68,76 +71,76 @@ impl Agent {
         }
     }
 
-    /// The paths to whose change a person has consented.
+    /// Returns the paths that a user has allowed the agent to change.
     pub(crate) fn consents(&self) -> Vec<PathBuf> {
         self.consents.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The same for a single turn, however long it pauses in it.
+    /// Puts all calls into a single turn, whatever the pauses.
     pub fn for_one_turn(self) -> Agent {
         Agent { is_one_turn: true, ..self }
     }
 
-    /// The turn that it is in.
+    /// Returns the name of the current turn.
     pub fn turn_name(&self) -> String {
         self.turn().name.clone()
     }
 
-    /// The same for code that runs in a session.
+    /// Marks the agent as code that runs in `session`.
     pub(crate) fn inside(self, session: SessionKey) -> Agent {
         Agent { within: Some(session), ..self }
     }
 
-    /// The settings of a folder, if they were read for a call just before.
+    /// Returns the cached settings of a folder while they are fresh.
     pub(crate) fn known_settings(&self, folder: &Path) -> Option<Arc<Settings>> {
         let known = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
         let fresh = known.as_ref().filter(|known| known.folder == folder && known.read.elapsed() < FRESH);
         fresh.map(|known| known.settings.clone())
     }
 
-    /// Keeps the settings of a folder for calls that follow at once.
+    /// Caches the settings of a folder for the next calls.
     pub(crate) fn keep_settings(&self, folder: &Path, settings: Settings) -> Arc<Settings> {
         let settings = Arc::new(settings);
         let read =
-            ReadSettings { folder: folder.to_owned(), read: Instant::now(), settings: settings.clone() };
+            CachedSettings { folder: folder.to_owned(), read: Instant::now(), settings: settings.clone() };
         *self.settings.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
         settings
     }
 
-    /// The session that its code runs in, where it is code that calls.
+    /// Returns the session of the running code, for an agent that is code in a kernel.
     pub(crate) fn within(&self) -> Option<&SessionKey> {
         self.within.as_ref()
     }
 
-    /// Who it is.
+    /// Returns the configuration of the agent.
     pub fn caller(&self) -> &Caller {
         &self.caller
     }
 
-    /// The name under which it owns sessions.
+    /// Returns the owner of the agent's sessions.
     pub fn owner(&self) -> &OwnerId {
         &self.owner
     }
 
-    /// As the one who changes a notebook, in the turn that it is in.
+    /// Returns the author of the agent's changes, with the current turn.
     pub(crate) fn author(&self) -> Author {
         Author { turn: Some(self.turn().name.clone()), ..self.caller.author() }
     }
 
-    /// A call begins; it lasts until what is returned is dropped.
-    pub(crate) fn begin(&self) -> Busy<'_> {
+    /// Begins a call, which ends when the guard is dropped.
+    pub(crate) fn begin(&self) -> CallGuard<'_> {
         match self.is_one_turn {
             true => self.turn().calls += 1,
             false => self.turn().begin(Instant::now()),
         }
-        Busy(self)
+        CallGuard(self)
     }
 
-    fn turn(&self) -> MutexGuard<'_, Turn> {
+    fn turn(&self) -> MutexGuard<'_, AgentTurn> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps a notebook open.
+    /// Holds a notebook open.
     pub(crate) fn hold(&self, document: &Document) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.retain(|known| known.path() != document.path());
@@ -147,40 +150,40 @@ impl Agent {
         }
     }
 
-    /// The notebooks that stay open for it, the one that it used last at the end.
+    /// Lists the notebooks held open, least recently used first.
     pub fn notebooks(&self) -> Vec<PathBuf> {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         held.iter().map(|document| document.path().to_owned()).collect()
     }
 
-    /// The revision of a notebook whose whole text it knows.
+    /// Returns the revision of a notebook whose whole text the agent has read.
     pub(crate) fn text_of(&self, path: &Path) -> Option<Revision> {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
     }
 
-    /// The outputs that it was sent.
-    pub(crate) fn sent(&self) -> MutexGuard<'_, SentOutputs> {
+    /// Returns the outputs sent to the agent.
+    pub(crate) fn sent(&self) -> MutexGuard<'_, KnownOutputs> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It knows the whole text of a notebook.
+    /// Records that the agent has read the whole text of a notebook.
     pub(crate) fn knows_text(&self, path: &Path, revision: Revision) {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), revision);
     }
 }
 
-/// What an agent does without a longer pause: what a person would take back at once.
-struct Turn {
+/// Calls without a long pause between them. An undo takes back a whole turn.
+struct AgentTurn {
     name: String,
-    /// How many calls are under way.
+    /// Calls in progress.
     calls: usize,
-    /// When the last of them ended.
+    /// When the last call ended.
     ended: Option<Instant>,
 }
 
-impl Turn {
-    fn new() -> Turn {
-        Turn { name: name(), calls: 0, ended: None }
+impl AgentTurn {
+    fn new() -> AgentTurn {
+        AgentTurn { name: name(), calls: 0, ended: None }
     }
 
     fn begin(&mut self, now: Instant) {
@@ -197,16 +200,16 @@ impl Turn {
     }
 }
 
-/// A name that no other turn has: no two begin at one time.
+/// Makes a unique name: no two turns begin in the same microsecond.
 fn name() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     format!("a{:x}", since.as_micros())
 }
 
-/// A call that is under way.
-pub(crate) struct Busy<'a>(&'a Agent);
+/// A call in progress.
+pub(crate) struct CallGuard<'a>(&'a Agent);
 
-impl Drop for Busy<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         self.0.turn().end(Instant::now());
     }
@@ -224,10 +227,10 @@ mod tests {
 
     #[test]
     fn a_turn_ends_with_a_long_pause_and_not_with_a_long_call() {
-        let mut turn = Turn { name: "first".to_owned(), calls: 0, ended: None };
+        let mut turn = AgentTurn { name: "first".to_owned(), calls: 0, ended: None };
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let step = |turn: &mut Turn, begun, ended| {
+        let step = |turn: &mut AgentTurn, begun, ended| {
             turn.begin(at(begun));
             let is_first = turn.name == "first";
             turn.end(at(ended));
@@ -236,7 +239,7 @@ mod tests {
         assert!(step(&mut turn, 0, 1));
         assert!(step(&mut turn, 60, 1000));
         assert!(step(&mut turn, 1090, 1100));
-        // Another call is under way all the time.
+        // Another call is in progress all the time.
         turn.begin(at(1101));
         assert!(step(&mut turn, 2000, 2001));
         turn.end(at(3000));

@@ -1,4 +1,4 @@
-//! What a call of a tool is answered with, and what is heard before: nothing but what a model reads or a person looks at.
+//! The answer to a tool call, and the progress reported before it.
 
 use std::borrow::Cow;
 
@@ -9,25 +9,30 @@ use serde_json::Value;
 
 use crate::redaction::Redaction;
 
-/// The answer to a call. One that is a failure says so in its text, too.
+/// The answer to a tool call.
+///
+/// An answer is complete and owned: nothing follows it, and it may be kept, sent or dropped.
+/// Failures and refusals are answers too. They set `is_failure`, and their text starts with
+/// `Error:`, so that a model can act on them. `Toolbox::call` redacts an answer before it leaves
+/// the toolbox, except for code in a kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Answer {
-    /// Its content, in order. A text behind an image goes on with the text before it, a text behind a text says
-    /// something about it.
-    pub blocks: Vec<Block>,
-    /// Whether what was asked for was not done, or failed.
+pub struct ToolAnswer {
+    /// The content, in order. A text after an image continues the text before the image. A text
+    /// after a text is a remark about it.
+    pub blocks: Vec<AnswerBlock>,
+    /// Whether the call was refused or failed.
     pub is_failure: bool,
-    /// The same as data, for the tools that promise keys.
+    /// The same content as JSON, for tools that promise keys.
     pub keys: Option<Value>,
-    /// The path to whose change a person would have to consent, where that is why it was refused.
+    /// The path that needs a user's consent, if that is the reason of the refusal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub needs_consent: Option<Box<str>>,
 }
 
-/// Why a call was not carried out: the fact, and advice. At the edge it becomes an answer that is a failure.
+/// The reason why a call was not carried out, with a hint. At the edge it becomes a failed answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
-    pub(crate) what: String,
+pub(crate) struct ToolRefusal {
+    pub(crate) problem: String,
     keys: Option<Value>,
     needs_consent: Option<Box<str>>,
 }
@@ -35,60 +40,60 @@ pub(crate) struct Refusal {
 /// A part of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Block {
+pub enum AnswerBlock {
     /// Text.
     Text(String),
     /// A picture.
     Image {
-        /// What it is.
+        /// The MIME type.
         mime: String,
-        /// Its bytes, in base64.
+        /// The bytes, in base64.
         data: String,
     },
-    /// Something that can be read on its own.
+    /// A link to a resource that can be read separately.
     Link {
-        /// Its address.
+        /// The address.
         uri: String,
-        /// What to call it.
+        /// The display name.
         name: String,
-        /// What it is.
+        /// The MIME type.
         mime: String,
     },
 }
 
-/// How far a call is. Only the newest counts.
+/// The progress of a call. Only the newest report counts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Progress {
-    /// What it does, in a line.
+pub struct CallProgress {
+    /// The current step, in a line.
     pub message: String,
-    /// How much is done, where the code tells.
+    /// The amount done, if the code reports it.
     pub done: Option<f64>,
-    /// How much there is.
+    /// The total amount.
     pub total: Option<f64>,
 }
 
-impl Answer {
-    /// A text.
-    pub fn text(text: impl Into<String>) -> Answer {
-        Answer { blocks: vec![Block::Text(text.into())], ..Answer::default() }
+impl ToolAnswer {
+    /// Creates an answer of one text.
+    pub fn text(text: impl Into<String>) -> ToolAnswer {
+        ToolAnswer { blocks: vec![AnswerBlock::Text(text.into())], ..ToolAnswer::default() }
     }
 
-    /// A failure: what, where, and what would be right.
-    pub fn failure(what: impl std::fmt::Display) -> Answer {
-        Answer { is_failure: true, ..Answer::text(format!("Error: {what}")) }
+    /// Creates a failed answer. `problem` states the fact and a hint.
+    pub fn failure(problem: impl std::fmt::Display) -> ToolAnswer {
+        ToolAnswer { is_failure: true, ..ToolAnswer::text(format!("Error: {problem}")) }
     }
 
-    /// Without what no model is to read. Pictures stay as they are.
+    /// Replaces credentials in texts and keys. Pictures stay as they are.
     #[must_use]
-    pub fn redacted(mut self, redaction: &Redaction) -> Answer {
+    pub fn redacted(mut self, redaction: &Redaction) -> ToolAnswer {
         for block in &mut self.blocks {
             match block {
-                Block::Text(text) => {
+                AnswerBlock::Text(text) => {
                     if let Cow::Owned(shown) = redaction.text(text) {
                         *text = shown;
                     }
                 }
-                Block::Image { .. } | Block::Link { .. } => {}
+                AnswerBlock::Image { .. } | AnswerBlock::Link { .. } => {}
             }
         }
         if let Some(keys) = &mut self.keys {
@@ -97,108 +102,107 @@ impl Answer {
         self
     }
 
-    /// The text, and the remarks about it.
+    /// Returns the text and the remarks about it.
     pub fn text_and_about(&self) -> (String, String) {
         let (mut text, mut about) = (Vec::new(), Vec::new());
         let mut goes_on = true;
         for block in &self.blocks {
             match block {
-                Block::Text(said) if goes_on => text.push(said.as_str()),
-                Block::Text(said) => about.push(said.as_str()),
-                Block::Image { .. } | Block::Link { .. } => {}
+                AnswerBlock::Text(said) if goes_on => text.push(said.as_str()),
+                AnswerBlock::Text(said) => about.push(said.as_str()),
+                AnswerBlock::Image { .. } | AnswerBlock::Link { .. } => {}
             }
-            goes_on = matches!(block, Block::Image { .. });
+            goes_on = matches!(block, AnswerBlock::Image { .. });
         }
         (text.join("\n"), about.join("\n"))
     }
 
-    /// Its texts, one after the other.
+    /// Joins all texts.
     pub fn all_text(&self) -> String {
         let texts = self.blocks.iter().filter_map(|block| match block {
-            Block::Text(text) => Some(text.as_str()),
-            Block::Image { .. } | Block::Link { .. } => None,
+            AnswerBlock::Text(text) => Some(text.as_str()),
+            AnswerBlock::Image { .. } | AnswerBlock::Link { .. } => None,
         });
         texts.collect::<Vec<_>>().join("\n")
     }
 }
 
-impl Refusal {
-    /// For a reason.
-    pub(crate) fn new(what: impl std::fmt::Display) -> Refusal {
-        Refusal { what: what.to_string(), keys: None, needs_consent: None }
+impl ToolRefusal {
+    pub(crate) fn new(problem: impl std::fmt::Display) -> ToolRefusal {
+        ToolRefusal { problem: problem.to_string(), keys: None, needs_consent: None }
     }
 
-    /// With a hint behind the reason, in the same line where the reason is one line.
-    pub(crate) fn hinted(what: impl std::fmt::Display, hint: Option<String>) -> Refusal {
-        let what = what.to_string();
-        Refusal::new(match hint {
-            None => what,
-            Some(hint) if what.contains('\n') => format!("{what}\n{hint}"),
-            Some(hint) => format!("{what}; {hint}"),
+    /// Adds a hint: on the same line if the problem is a single line.
+    pub(crate) fn hinted(problem: impl std::fmt::Display, hint: Option<String>) -> ToolRefusal {
+        let problem = problem.to_string();
+        ToolRefusal::new(match hint {
+            None => problem,
+            Some(hint) if problem.contains('\n') => format!("{problem}\n{hint}"),
+            Some(hint) => format!("{problem}; {hint}"),
         })
     }
 
-    /// With advice in a line of its own.
-    pub(crate) fn advised(what: impl std::fmt::Display, advice: Option<String>) -> Refusal {
+    /// Adds a hint on a line of its own.
+    pub(crate) fn advised(problem: impl std::fmt::Display, advice: Option<String>) -> ToolRefusal {
         match advice {
-            Some(advice) => Refusal::new(format_args!("{what}\n{advice}")),
-            None => Refusal::new(what),
+            Some(advice) => ToolRefusal::new(format_args!("{problem}\n{advice}")),
+            None => ToolRefusal::new(problem),
         }
     }
 
-    /// One that the consent of a person to a path would lift.
+    /// Names the path whose change needs a user's consent.
     #[must_use]
-    pub(crate) fn needing(self, path: &std::path::Path) -> Refusal {
-        // A path that is no text has no name that a person could consent to.
-        Refusal { needs_consent: path.to_str().map(Box::from), ..self }
+    pub(crate) fn needing(self, path: &std::path::Path) -> ToolRefusal {
+        // A path that is not UTF-8 cannot be shown for consent.
+        ToolRefusal { needs_consent: path.to_str().map(Box::from), ..self }
     }
 
-    /// With the state as data, for the tools that promise keys.
+    /// Adds the state as JSON, for tools that promise keys.
     #[must_use]
-    pub(crate) fn with_keys(self, keys: Value) -> Refusal {
-        Refusal { keys: Some(keys), ..self }
+    pub(crate) fn with_keys(self, keys: Value) -> ToolRefusal {
+        ToolRefusal { keys: Some(keys), ..self }
     }
 
-    /// With lines behind it.
+    /// Appends lines.
     #[must_use]
-    pub(crate) fn followed_by(mut self, lines: &[String]) -> Refusal {
+    pub(crate) fn followed_by(mut self, lines: &[String]) -> ToolRefusal {
         for line in lines {
-            self.what.push('\n');
-            self.what.push_str(line);
+            self.problem.push('\n');
+            self.problem.push_str(line);
         }
         self
     }
 
-    /// The text of the answer.
+    /// Returns the text of the answer.
     pub(crate) fn text(&self) -> String {
-        format!("Error: {}", self.what)
+        format!("Error: {}", self.problem)
     }
 }
 
-impl From<SessionError> for Refusal {
-    fn from(error: SessionError) -> Refusal {
-        Refusal::advised(&error, error.hint())
+impl From<SessionError> for ToolRefusal {
+    fn from(error: SessionError) -> ToolRefusal {
+        ToolRefusal::advised(&error, error.hint())
     }
 }
 
-impl From<CannotOrder> for Refusal {
-    fn from(error: CannotOrder) -> Refusal {
-        Refusal::advised(&error, error.hint())
+impl From<CannotOrder> for ToolRefusal {
+    fn from(error: CannotOrder) -> ToolRefusal {
+        ToolRefusal::advised(&error, error.hint())
     }
 }
 
-impl From<Refusal> for Answer {
-    fn from(refusal: Refusal) -> Answer {
-        let Refusal { what, keys, needs_consent } = refusal;
-        Answer { keys, needs_consent, ..Answer::failure(what) }
+impl From<ToolRefusal> for ToolAnswer {
+    fn from(refusal: ToolRefusal) -> ToolAnswer {
+        let ToolRefusal { problem, keys, needs_consent } = refusal;
+        ToolAnswer { keys, needs_consent, ..ToolAnswer::failure(problem) }
     }
 }
 
-impl Progress {
-    /// Without what no model is to read.
+impl CallProgress {
+    /// Replaces credentials in the message.
     #[must_use]
-    pub fn redacted(self, redaction: &Redaction) -> Progress {
-        Progress { message: redaction.text(&self.message).into_owned(), ..self }
+    pub fn redacted(self, redaction: &Redaction) -> CallProgress {
+        CallProgress { message: redaction.text(&self.message).into_owned(), ..self }
     }
 }
 
@@ -207,10 +211,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_goes_on_behind_an_image_and_otherwise_is_about_the_text_before_it() {
-        let text = |text: &str| Block::Text(text.to_owned());
-        let image = || Block::Image { mime: "image/png".to_owned(), data: "A".to_owned() };
-        let parts = |blocks| Answer { blocks, ..Answer::default() }.text_and_about();
+    fn a_text_after_an_image_continues_and_a_text_after_a_text_is_a_remark() {
+        let text = |text: &str| AnswerBlock::Text(text.to_owned());
+        let image = || AnswerBlock::Image { mime: "image/png".to_owned(), data: "A".to_owned() };
+        let parts = |blocks| ToolAnswer { blocks, ..ToolAnswer::default() }.text_and_about();
         let told = |text: &str, about: &str| (text.to_owned(), about.to_owned());
         assert_eq!(parts(vec![text("a"), text("about")]), told("a", "about"));
         assert_eq!(parts(vec![text("a"), image(), image(), text("b")]), told("a\nb", ""));

@@ -1,4 +1,4 @@
-//! The state of the notebook that is worked on, as an agent is told it.
+//! The state of the active notebook, as an agent reads it.
 
 mod text;
 
@@ -14,39 +14,39 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::budget::shortened;
-use crate::editor::Selection;
+use crate::editor::EditorSelection;
 use crate::redaction::Redaction;
 use crate::sketch::CellSketch;
 
-/// A notebook with fewer cells than this is told whole.
+/// Notebooks with fewer cells are shown whole.
 pub const WHOLE_BELOW: usize = 20;
 
-/// How many characters of a cell are told.
+/// Characters shown of one cell.
 const LONGEST_CELL: usize = 16_000;
 
-/// How many characters of a line stand for a cell in an outline.
+/// Characters of a cell's line in an outline.
 const LONGEST_LINE: usize = 120;
 
-/// A notebook that is worked on.
+/// The active notebook.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NotebookContext {
-    /// Always true; without a notebook there is no context.
+    /// Always true: without a notebook there is no context.
     pub notebook_mode: bool,
     /// The file, as a URI.
     pub uri: String,
-    /// The kernel that it has.
+    /// The kernel, if one is chosen.
     pub kernel_id: Option<String>,
-    /// The language of its code.
+    /// The language of the code cells.
     pub kernel_language: String,
-    /// How many cells it has.
+    /// The number of cells.
     pub cell_count: usize,
-    /// The cells that are selected, in their order.
+    /// The selected cells, in notebook order.
     pub selected_cells: Vec<CellContext>,
     /// All cells of a small notebook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all_cells: Option<Vec<CellContext>>,
-    /// A line for each cell of a larger one.
+    /// One line for each cell of a larger notebook.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outline: Option<Vec<OutlineCell>>,
 }
@@ -55,56 +55,56 @@ pub struct NotebookContext {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CellContext {
-    /// Its name, which stays.
+    /// The id, which is stable.
     pub id: String,
-    /// Its place, which does not.
+    /// The position, which may change.
     pub index: usize,
-    /// What it is.
+    /// The cell type.
     #[serde(rename = "type")]
     pub cell_type: &'static str,
-    /// Its text.
+    /// The source.
     pub content: String,
-    /// Whether it shows something.
+    /// Whether the cell has outputs.
     pub has_output: bool,
-    /// Whether it is selected.
+    /// Whether the cell is selected.
     pub selection_status: SelectionStatus,
-    /// Of code: what is known of its run.
+    /// The last run, for a code cell.
     #[serde(flatten)]
-    pub run: Option<CellRun>,
+    pub run: Option<LastCellRun>,
 }
 
 /// Whether a cell is selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SelectionStatus {
-    /// It is not.
+    /// Not selected.
     Unselected,
-    /// It is.
+    /// Selected.
     Selected,
-    /// It is being edited.
+    /// Selected and in edit mode.
     Active,
 }
 
-/// What is known of a cell's run.
+/// The last run of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CellRun {
-    /// What it does now.
+pub struct LastCellRun {
+    /// The current activity.
     #[serde(rename = "executionStatus")]
     pub status: Activity,
-    /// As which it ran last.
+    /// The execution count of the last run.
     #[serde(rename = "executionOrder")]
     pub order: Option<i64>,
-    /// Whether that went well; nothing where it was interrupted.
+    /// Whether the last run succeeded; `None` if it was interrupted.
     #[serde(rename = "lastRunSuccess")]
     pub success: Option<bool>,
-    /// Whether it was interrupted.
+    /// Whether the last run was interrupted.
     #[serde(rename = "lastRunInterrupted", skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// How long it took, in milliseconds.
+    /// The duration, in milliseconds.
     #[serde(rename = "lastExecutionDuration")]
     pub duration: Option<u64>,
-    /// When it ended, in milliseconds of Unix time.
+    /// The end, in milliseconds of Unix time.
     #[serde(rename = "lastRunEndTime")]
     pub ended: Option<u64>,
 }
@@ -113,31 +113,31 @@ pub struct CellRun {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutlineCell {
-    /// Its place.
+    /// The position.
     pub index: usize,
-    /// Its name.
+    /// The id.
     pub id: String,
-    /// What it is.
+    /// The cell type.
     #[serde(rename = "type")]
     pub cell_type: &'static str,
-    /// Its first line that says something.
+    /// The first line that is not blank.
     pub first_line: String,
-    /// Of code: what it does now.
+    /// The current activity, for a code cell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<Activity>,
-    /// Its size, kinds of output and names.
+    /// Size, kinds of output and defined names.
     #[serde(flatten)]
     pub sketch: CellSketch,
 }
 
-/// What is told when no notebook is worked on.
+/// Returns the context of an agent without a notebook.
 pub fn off() -> Value {
     json!({ "notebookMode": false })
 }
 
-impl CellRun {
-    /// What the file alone tells of a run.
-    pub fn in_file(cell: &Cell) -> CellRun {
+impl LastCellRun {
+    /// Derives the last run from the saved outputs.
+    pub fn in_file(cell: &Cell) -> LastCellRun {
         let order = cell.execution_count();
         let raised = order.and_then(|_| {
             cell.outputs().into_iter().find_map(|output| match output {
@@ -147,15 +147,15 @@ impl CellRun {
         });
         let interrupted = raised.as_deref() == Some("KeyboardInterrupt");
         let success = order.filter(|_| !interrupted).map(|_| raised.is_none());
-        CellRun { order, success, interrupted, ..CellRun::default() }
+        LastCellRun { order, success, interrupted, ..LastCellRun::default() }
     }
 }
 
-impl From<&CellState> for CellRun {
-    fn from(state: &CellState) -> CellRun {
+impl From<&CellState> for LastCellRun {
+    fn from(state: &CellState) -> LastCellRun {
         let last = state.last.as_ref();
         let interrupted = last.is_some_and(|last| last.status == Status::Cancelled);
-        CellRun {
+        LastCellRun {
             status: state.activity,
             order: last.and_then(|last| last.order).and_then(|order| i64::try_from(order).ok()),
             success: last.filter(|_| !interrupted).map(|last| last.success),
@@ -167,14 +167,14 @@ impl From<&CellState> for CellRun {
 }
 
 impl NotebookContext {
-    /// Of a notebook. `run` says what is known of a cell's run beyond the file. Fails where a selected cell is not
-    /// there.
+    /// Builds the context of a notebook. `run` returns the last run of a cell where the session has
+    /// one. Fails if a selected cell does not exist.
     pub fn of(
         notebook: &Notebook,
         path: &Path,
         kernel: Option<&str>,
-        selection: &Selection,
-        run: impl Fn(&CellId) -> Option<CellRun>,
+        selection: &EditorSelection,
+        run: impl Fn(&CellId) -> Option<LastCellRun>,
     ) -> cellist_notebook::Result<NotebookContext> {
         let mut marks = vec![SelectionStatus::Unselected; notebook.cells().len()];
         for cell in selection.references() {
@@ -185,7 +185,7 @@ impl NotebookContext {
         }
         let known = |cell: &Cell| {
             let is_code = cell.cell_type() == CellType::Code;
-            is_code.then(|| run(cell.id()).unwrap_or_else(|| CellRun::in_file(cell)))
+            is_code.then(|| run(cell.id()).unwrap_or_else(|| LastCellRun::in_file(cell)))
         };
         let context = |index: usize| {
             let cell = &notebook.cells()[index];
@@ -195,7 +195,7 @@ impl NotebookContext {
                 cell_type: cell.cell_type().as_str(),
                 content: match marks[index] {
                     SelectionStatus::Unselected => bounded(&cell.source()),
-                    // What a person has chosen is told whole.
+                    // Selected cells are shown whole.
                     SelectionStatus::Selected | SelectionStatus::Active => cell.source().into_owned(),
                 },
                 has_output: cell.has_outputs(),
@@ -229,8 +229,8 @@ impl NotebookContext {
         })
     }
 
-    /// The same without credentials. They are taken out of what the cells of the notebook hold before anything is cut:
-    /// half of one is not known for one any more.
+    /// Replaces credentials. Redaction reads the whole sources of the notebook, because a
+    /// credential that was cut in half is not recognised.
     #[must_use]
     pub fn redacted(mut self, notebook: &Notebook, redaction: &Redaction) -> NotebookContext {
         let source = |index: usize| notebook.cells().get(index).map(Cell::source);
@@ -252,23 +252,24 @@ impl NotebookContext {
         self
     }
 
-    /// As text for a prompt.
+    /// Renders the context as text for a prompt.
     pub fn text(&self) -> String {
         text::text(self, usize::MAX)
     }
 
-    /// As text for a prompt, in which all but the selected cells has about so many bytes.
+    /// Renders the context as text for a prompt. All but the selected cells gets about `budget`
+    /// bytes.
     pub fn text_within(&self, budget: usize) -> String {
         text::text(self, budget)
     }
 
-    /// How many characters the selected cells have.
+    /// Counts the characters of the selected cells.
     pub fn selected_size(&self) -> usize {
         self.selected_cells.iter().map(|cell| cell.content.chars().count()).sum()
     }
 }
 
-/// The language that a notebook says its code is in.
+/// Returns the language in the notebook's metadata.
 pub(crate) fn language(notebook: &Notebook) -> String {
     let metadata = notebook.metadata();
     let said = ["/language_info/name", "/kernelspec/language"]
@@ -292,7 +293,7 @@ pub(crate) fn first_line(source: &str) -> String {
     shortened(line, LONGEST_LINE)
 }
 
-/// A path as a file URI. What is not plain in a URI is written in percent.
+/// Converts a path to a percent-encoded file URI.
 pub fn file_uri(path: &Path) -> String {
     let mut uri = "file://".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -332,7 +333,7 @@ mod tests {
     }
 
     fn context(cells: usize, selected: &[&str], editing: Option<&str>) -> NotebookContext {
-        let selection = Selection {
+        let selection = EditorSelection {
             cells: selected.iter().map(|cell| (*cell).to_owned()).collect(),
             editing: editing.map(str::to_owned),
         };
@@ -341,14 +342,14 @@ mod tests {
     }
 
     #[test]
-    fn a_credential_is_taken_out_before_it_could_be_cut_in_two() {
+    fn credentials_are_redacted_before_texts_are_cut() {
         let line = format!("{}'ghp_{}'", "x".repeat(100), "aB3dE5fG7hJ9kL2mN4pQ6rS8tU0vW1xY3zA5");
         let cells = (0..WHOLE_BELOW)
             .map(|n| json!({ "cell_type": "raw", "id": format!("c{n}"), "metadata": {}, "source": line }));
         let file =
             json!({ "cells": cells.collect::<Vec<_>>(), "nbformat": 4, "nbformat_minor": 5, "metadata": {} });
         let notebook = Notebook::parse(file.to_string().into_bytes(), Ids::seeded(1)).unwrap();
-        let selection = Selection { cells: vec!["c1".to_owned()], editing: None };
+        let selection = EditorSelection { cells: vec!["c1".to_owned()], editing: None };
         let told = NotebookContext::of(&notebook, Path::new("/a.ipynb"), None, &selection, |_| None).unwrap();
         assert!(told.text().contains("ghp_aB"));
         let told = told.redacted(&notebook, &Redaction::default());
@@ -357,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_notebook_is_told_whole() {
+    fn a_small_notebook_is_shown_whole() {
         let told = serde_json::to_value(context(3, &["words"], Some("0"))).unwrap();
         let first = json!({ "id": "c0", "index": 0, "type": "code", "content": "x = 0", "hasOutput": false,
             "selectionStatus": "active", "executionStatus": "idle", "executionOrder": null, "lastRunSuccess": null,
@@ -375,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_one_has_an_outline_instead() {
+    fn a_large_notebook_has_an_outline() {
         assert!(context(19, &[], None).outline.is_none());
         let told = serde_json::to_value(context(20, &["-1"], None)).unwrap();
         assert_eq!(told.get("allCells"), None);
@@ -389,8 +390,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_of_a_run_goes_before_what_the_file_says() {
-        let run = CellRun {
+    fn the_session_takes_precedence_over_the_file() {
+        let run = LastCellRun {
             status: Activity::Running,
             order: Some(9),
             interrupted: false,
@@ -400,21 +401,21 @@ mod tests {
         };
         let known = |id: &CellId| (id.as_str() == "bad").then_some(run);
         let path = Path::new("/n.ipynb");
-        let told = NotebookContext::of(&notebook(3), path, None, &Selection::default(), known).unwrap();
+        let told = NotebookContext::of(&notebook(3), path, None, &EditorSelection::default(), known).unwrap();
         assert_eq!(told.all_cells.unwrap()[2].run, Some(run));
         assert_eq!(told.kernel_id, None);
         assert_eq!(told.selected_cells, []);
     }
 
     #[test]
-    fn a_selected_cell_that_is_not_there_is_an_error() {
-        let selection = Selection { cells: vec!["nowhere".to_owned()], editing: None };
+    fn a_missing_selected_cell_is_an_error() {
+        let selection = EditorSelection { cells: vec!["nowhere".to_owned()], editing: None };
         let told = NotebookContext::of(&notebook(3), Path::new("/n.ipynb"), None, &selection, |_| None);
         assert!(told.unwrap_err().to_string().contains("nowhere"));
     }
 
     #[test]
-    fn a_huge_cell_is_cut_and_says_so() {
+    fn a_huge_cell_is_cut_with_a_note() {
         let told = bounded(&"é".repeat(LONGEST_CELL + 3));
         assert!(told.ends_with("é… [3 more characters]"), "{}", &told[told.len() - 40..]);
     }

@@ -1,54 +1,53 @@
-//! What a person has in front of them: the notebook in the active editor, what is selected in it, and what was
-//! attached to the conversation. Decides whether a notebook is worked on.
+//! The editor of the user: the active notebook, its selection, and the notebooks attached to the
+//! conversation. Decides which notebook the agent works on.
 
 use std::path::{Path, PathBuf};
 
 use cellist_notebook::CellRef;
 use serde::{Deserialize, Serialize};
 
-/// What an editor reports. Paths are real paths.
+/// The state of an editor. Paths are real paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Editor {
+pub struct EditorState {
     /// The notebook in the active editor.
     #[serde(with = "cellist_platform::portable_path")]
     pub active: Option<PathBuf>,
-    /// Notebooks that were attached.
+    /// The attached notebooks.
     #[serde(with = "cellist_platform::portable_path")]
     pub attached: Vec<PathBuf>,
-    /// What is selected in the active notebook.
-    pub selection: Selection,
+    /// The selection in the active notebook.
+    pub selection: EditorSelection,
 }
 
-/// What an editor says when something changes in it. Paths are real paths.
+/// A report of an editor about a change of its state. Paths are real paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EditorReport {
-    /// The notebook in the active editor now.
+    /// The notebook in the active editor.
     #[serde(with = "cellist_platform::portable_path")]
     pub active: Option<PathBuf>,
-    /// What is selected in it.
-    pub selection: Selection,
-    /// Notebooks that are attached from now on.
+    /// The selection in that notebook.
+    pub selection: EditorSelection,
+    /// Notebooks to attach.
     #[serde(with = "cellist_platform::portable_path")]
     pub attach: Vec<PathBuf>,
-    /// Notebooks that are not attached any more.
+    /// Notebooks to detach.
     #[serde(with = "cellist_platform::portable_path")]
     pub detach: Vec<PathBuf>,
 }
 
-/// What is selected in a notebook.
+/// The selection in a notebook.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Selection {
-    /// Selected cells, each by id or index as it would be written on a command line.
+pub struct EditorSelection {
+    /// The selected cells, by id or index as on a command line.
     pub cells: Vec<String>,
-    /// The cell that is being edited.
+    /// The cell in edit mode.
     pub editing: Option<String>,
 }
 
-impl Editor {
-    /// The notebook that is worked on: the active one, if it was attached. Attached alone or active alone is not
-    /// enough.
+impl EditorState {
+    /// Returns the notebook to work on: the active one, if it is attached.
     pub fn notebook(&self) -> Option<&Path> {
         let active = self.active.as_deref()?;
         if active.extension().is_none_or(|extension| extension != "ipynb") {
@@ -58,30 +57,30 @@ impl Editor {
     }
 }
 
-impl Editor {
-    /// Takes a report.
-    pub fn hear(&mut self, report: EditorReport) {
+impl EditorState {
+    /// Applies a report.
+    pub fn apply(&mut self, report: EditorReport) {
         let EditorReport { active, selection, attach, detach } = report;
         (self.active, self.selection) = (active, selection);
         self.attached.retain(|path| !detach.contains(path) && !attach.contains(path));
         self.attached.extend(attach);
     }
 
-    /// The same with more notebooks attached, each by any path that leads to it.
-    pub fn with(&self, attached: &[PathBuf]) -> Editor {
+    /// Returns a copy with more notebooks attached, given by any path.
+    pub fn with(&self, attached: &[PathBuf]) -> EditorState {
         let mut editor = self.clone();
         editor.attached.extend(attached.iter().filter_map(|path| std::fs::canonicalize(path).ok()));
         editor
     }
 }
 
-impl Selection {
-    /// The selected cells as references.
+impl EditorSelection {
+    /// Returns the selected cells as references.
     pub fn references(&self) -> impl Iterator<Item = CellRef> {
         self.cells.iter().map(|cell| CellRef::from_argument(cell))
     }
 
-    /// The cell that is being edited, as a reference.
+    /// Returns the cell in edit mode as a reference.
     pub fn editing(&self) -> Option<CellRef> {
         self.editing.as_deref().map(CellRef::from_argument)
     }
@@ -90,19 +89,19 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Mode, Offer};
+    use crate::{Mode, ToolOffer};
 
     fn check(attached: &[&str], active: Option<&str>, expected: Option<&str>) {
-        let editor = Editor {
+        let editor = EditorState {
             active: active.map(PathBuf::from),
             attached: attached.iter().map(PathBuf::from).collect(),
-            selection: Selection::default(),
+            selection: EditorSelection::default(),
         };
         assert_eq!(editor.notebook(), expected.map(Path::new), "attached {attached:?}, active {active:?}");
     }
 
     #[test]
-    fn a_notebook_is_worked_on_when_it_is_attached_and_active() {
+    fn the_agent_works_on_a_notebook_that_is_attached_and_active() {
         check(&["a.ipynb"], Some("a.ipynb"), Some("a.ipynb"));
         check(&["a.ipynb", "b.ipynb"], Some("b.ipynb"), Some("b.ipynb"));
         check(&["a.ipynb"], Some("b.ipynb"), None);
@@ -115,31 +114,31 @@ mod tests {
     }
 
     #[test]
-    fn a_report_says_what_is_active_and_adds_to_what_is_attached() {
-        let mut editor = Editor::default();
+    fn a_report_replaces_the_active_notebook_and_adds_attached_ones() {
+        let mut editor = EditorState::default();
         let (a, b) = (PathBuf::from("/a.ipynb"), PathBuf::from("/b.ipynb"));
-        let selection = Selection { cells: vec!["3".to_owned()], editing: None };
+        let selection = EditorSelection { cells: vec!["3".to_owned()], editing: None };
         let attach = |active: &PathBuf| EditorReport {
             active: Some(active.clone()),
             selection: selection.clone(),
             attach: vec![active.clone()],
             ..EditorReport::default()
         };
-        editor.hear(attach(&a));
-        editor.hear(attach(&b));
-        editor.hear(attach(&a));
+        editor.apply(attach(&a));
+        editor.apply(attach(&b));
+        editor.apply(attach(&a));
         assert_eq!((editor.notebook(), editor.attached.len()), (Some(a.as_path()), 2));
         assert_eq!(editor.selection, selection);
-        editor.hear(EditorReport { active: Some(a.clone()), detach: vec![a], ..EditorReport::default() });
-        assert_eq!((editor.notebook(), &editor.selection), (None, &Selection::default()));
+        editor.apply(EditorReport { active: Some(a.clone()), detach: vec![a], ..EditorReport::default() });
+        assert_eq!((editor.notebook(), &editor.selection), (None, &EditorSelection::default()));
         assert_eq!(editor.attached, [b]);
         let sent = serde_json::to_string(&editor).unwrap();
-        assert_eq!(serde_json::from_str::<Editor>(&sent).unwrap(), editor);
+        assert_eq!(serde_json::from_str::<EditorState>(&sent).unwrap(), editor);
     }
 
     #[test]
-    fn the_eight_scenarios() {
-        // Attached, active, modes, and whether there are tools to look and to change with.
+    fn tools_depend_on_attached_active_and_mode() {
+        // Columns: attached, active, mode, and whether the agent gets tools to read and to change.
         let (one, two): (&[&str], &[&str]) = (&["a.ipynb"], &["a.ipynb", "b.ipynb"]);
         type Scenario<'a> = (&'a [&'a str], Option<&'a str>, &'a [Mode], bool, bool);
         let scenarios: [Scenario<'_>; 8] = [
@@ -153,13 +152,13 @@ mod tests {
             (two, None, &Mode::ALL, false, false),
         ];
         for (number, (attached, active, modes, looks, changes)) in (1..).zip(scenarios) {
-            let editor = Editor {
+            let editor = EditorState {
                 active: active.map(PathBuf::from),
                 attached: attached.iter().map(PathBuf::from).collect(),
-                ..Editor::default()
+                ..EditorState::default()
             };
             for mode in modes {
-                let offer = Offer::new(*mode, editor.notebook().is_some());
+                let offer = ToolOffer::new(*mode, editor.notebook().is_some());
                 let offered = |name: &str| {
                     let tool = crate::ToolName::from_name(name).unwrap();
                     offer.has(tool)

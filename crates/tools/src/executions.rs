@@ -1,5 +1,5 @@
-//! Runs by name: each is a task of its own, that goes on when whoever asked for it does not wait any more, and whose answer
-//! can be read for a while after its end.
+//! The registry of runs. Each run is a task of its own: it goes on when its caller stops waiting,
+//! and its reply can be read for some time after its end.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,63 +11,67 @@ use cellist_session::execution::{Cancel, Canceller};
 use cellist_session::sessions::{ExecutionId, SessionKey, StopView};
 use tokio::sync::watch;
 
-use crate::answer::{Progress, Refusal};
+use crate::answer::{CallProgress, ToolRefusal};
 use crate::ledger::Ledger;
-use crate::result::Reply;
+use crate::result::ToolReply;
 
-/// How many runs that have ended can be read.
+/// Ended runs that can be read.
 const ENDED: usize = 64;
-/// How many bytes their answers may have together, pictures included; the oldest go first.
+/// Bytes of their replies, pictures included. The oldest go first.
 const ENDED_BYTES: usize = 32 * 1024 * 1024;
 
-/// All runs. Cheap to clone; all clones are one.
+/// The registry of runs. Clones share one registry.
+///
+/// [`Executions::begin`] spawns the run and lists it until it is evicted. A run in progress is
+/// never evicted; ended ones go oldest first, by count and by bytes. A run that panics ends without
+/// a reply, and waiting callers get a refusal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Executions(Arc<Mutex<VecDeque<Execution>>>);
 
-/// A run. All clones are of the same one; dropping them does not stop it.
+/// A handle of a run. Clones refer to the same run; dropping them does not stop it.
 #[derive(Clone, Debug)]
 pub(crate) struct Execution {
     pub(crate) id: ExecutionId,
-    /// What runs, in a few words.
+    /// A short description.
     pub(crate) title: String,
     pub(crate) session: SessionKey,
-    /// The turn of an agent in which it was begun.
+    /// The turn of the agent that started it.
     turn: String,
     begun: Instant,
     pub(crate) canceller: Canceller,
     handed_over: watch::Sender<bool>,
     standing: watch::Receiver<Standing>,
     ledger: Ledger,
-    outcome: watch::Receiver<Option<Arc<Reply>>>,
+    outcome: watch::Receiver<Option<Arc<ToolReply>>>,
 }
 
-/// How far a run is.
+/// The state of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Standing {
-    /// In a line, and in numbers where the code tells.
-    pub(crate) progress: Progress,
-    /// What the code that runs has shown so far.
+    /// The current step in a line, and numbers if the code reports them.
+    pub(crate) progress: CallProgress,
+    /// The output so far.
     pub(crate) text: String,
-    /// The interrupt that it was sent and has not followed yet.
+    /// The interrupt that the code has not obeyed yet.
     pub(crate) stopping: Option<StopView>,
-    /// The execution of its session that it waits for and that does not stop.
+    /// The execution that the run waits for and that does not stop.
     pub(crate) behind: Option<ExecutionId>,
-    /// The name that its session has for the running code.
+    /// The session's name for the running code.
     pub(crate) call: Option<ExecutionId>,
 }
 
 impl Standing {
-    /// Whether the code was interrupted and has not stopped within the grace.
+    /// Returns whether interrupted code has exceeded its grace period.
     pub(crate) fn is_overdue(&self) -> bool {
         self.stopping.is_some_and(|stopping| stopping.is_overdue)
     }
 }
 
-/// What a run has, to hear what is wished and to tell how far it is.
+/// The side of a run: receives requests and reports its state.
 #[derive(Debug)]
 pub(crate) struct Inside {
     pub(crate) cancel: Cancel,
-    /// Whether whoever asked for it does not wait any more.
+    /// Whether the caller has stopped waiting.
     pub(crate) handed_over: watch::Receiver<bool>,
     pub(crate) standing: watch::Sender<Standing>,
     pub(crate) ledger: Ledger,
@@ -78,7 +82,7 @@ impl Executions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a run as a task of its own.
+    /// Starts a run as a task of its own.
     pub(crate) fn begin<F>(
         &self,
         id: ExecutionId,
@@ -88,7 +92,7 @@ impl Executions {
         run: impl FnOnce(Inside) -> F,
     ) -> Execution
     where
-        F: Future<Output = Reply> + Send + 'static,
+        F: Future<Output = ToolReply> + Send + 'static,
     {
         let (canceller, cancel) = Cancel::channel();
         let (standing, seen) = watch::channel(Standing::default());
@@ -103,7 +107,7 @@ impl Executions {
         let running = run(inside);
         let (executions, ledger) = (self.clone(), execution.ledger.clone());
         tokio::spawn(async move {
-            // A fault of ours leaves no reply, and the receiver sees the end of it.
+            // A panic leaves no reply; the receivers see the closed channel.
             if let Ok(reply) = contained(running).await {
                 tell.send_replace(Some(Arc::new(reply)));
             }
@@ -114,7 +118,7 @@ impl Executions {
         execution
     }
 
-    /// A run by its name, or by the name that its session has for the running code.
+    /// Finds a run by its name, or by the session's name for the running code.
     pub(crate) fn find(&self, name: &str) -> Option<Execution> {
         let id = ExecutionId::named(name);
         let is_meant = |execution: &&Execution| {
@@ -123,19 +127,19 @@ impl Executions {
         self.lock().iter().find(is_meant).cloned()
     }
 
-    /// Those of a session that have not ended, the oldest first.
+    /// Lists the runs of a session that have not ended, oldest first.
     pub(crate) fn running(&self, session: &SessionKey) -> Vec<Execution> {
         let runs = |execution: &&Execution| &execution.session == session && !execution.is_done();
         self.lock().iter().filter(runs).cloned().collect()
     }
 
-    /// Those of a turn that have not ended, the oldest first.
+    /// Lists the runs of a turn that have not ended, oldest first.
     pub(crate) fn of_turn(&self, turn: &str) -> Vec<Execution> {
         let runs = |execution: &&Execution| execution.turn == turn && !execution.is_done();
         self.lock().iter().filter(runs).cloned().collect()
     }
 
-    /// Lets the oldest go that have ended, where there are too many.
+    /// Evicts the oldest ended runs, if there are too many.
     fn forget(&self) {
         let mut all = self.lock();
         let sizes: Vec<Option<usize>> = all.iter().map(Execution::size).collect();
@@ -143,7 +147,7 @@ impl Executions {
         let mut bytes: usize = sizes.iter().flatten().sum();
         let mut sizes = sizes.into_iter();
         all.retain(|_| match sizes.next().flatten() {
-            // The newest is kept, however large.
+            // The newest stays, whatever its size.
             Some(size) if count > ENDED || (bytes > ENDED_BYTES && count > 1) => {
                 count -= 1;
                 bytes -= size;
@@ -155,7 +159,7 @@ impl Executions {
 }
 
 impl Execution {
-    /// How long ago it was asked for.
+    /// Returns the time since the start.
     pub(crate) fn age(&self) -> Duration {
         self.begun.elapsed()
     }
@@ -164,7 +168,7 @@ impl Execution {
         self.standing.borrow().clone()
     }
 
-    /// How its cells stand, where it has several and has not ended.
+    /// Summarises the cells, if there are several and the run has not ended.
     pub(crate) fn summary(&self) -> Option<RunSummary> {
         self.ledger.summary()
     }
@@ -173,20 +177,22 @@ impl Execution {
         self.outcome.borrow().is_some() || self.outcome.has_changed().is_err()
     }
 
-    /// Lets it go on without whoever asked for it.
+    /// Lets the run go on without its caller.
     pub(crate) fn hand_over(&self) {
         self.handed_over.send_replace(true);
     }
 
-    /// Waits for its reply, but not longer than so long, and tells meanwhile how far it is. Nothing where it still runs. When `cancel` is asked, the wish is
-    /// passed on; the wait is over when the run has ended, or has not stopped within the grace. Without `cancel`, nothing
-    /// is done to the run.
+    /// Waits for the reply, at most for `patience`, and reports progress meanwhile. Returns `None`
+    /// if the run goes on.
+    ///
+    /// A request from `cancel` is passed on. The wait then lasts until the run has ended or has
+    /// exceeded its grace period. Without `cancel` the wait does not affect the run.
     pub(crate) async fn wait(
         &self,
         patience: Duration,
-        news: &watch::Sender<Option<Progress>>,
+        news: &watch::Sender<Option<CallProgress>>,
         mut cancel: Option<&mut Cancel>,
-    ) -> Option<Arc<Reply>> {
+    ) -> Option<Arc<ToolReply>> {
         let (mut outcome, mut standing) = (self.outcome.clone(), self.standing.clone());
         let (mut is_open, mut is_wanted) = (true, true);
         let deadline = tokio::time::sleep(patience);
@@ -202,7 +208,7 @@ impl Execution {
             tokio::select! {
                 biased;
                 ended = outcome.wait_for(Option::is_some) => {
-                    let lost = || Arc::new(Refusal::new("the run ended without a result").into());
+                    let lost = || Arc::new(ToolRefusal::new("the run ended without a result").into());
                     return ended.ok().and_then(|ended| ended.clone()).or_else(|| Some(lost()));
                 }
                 wish = asked => {
@@ -222,13 +228,13 @@ impl Execution {
         }
     }
 
-    /// Waits for its end, however long that takes.
+    /// Waits for the end.
     pub(crate) async fn end(&self) {
-        // One that was lost has ended, too.
+        // A run that panicked has ended too.
         let _ = self.outcome.clone().wait_for(Option::is_some).await;
     }
 
-    /// How large its answer is, if it has ended.
+    /// Returns the size of the reply, if the run has ended.
     fn size(&self) -> Option<usize> {
         match &*self.outcome.borrow() {
             Some(reply) => Some(reply.size()),
@@ -242,7 +248,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::result::Composed;
+    use crate::result::ReplyDraft;
 
     const LONG: Duration = Duration::from_secs(60);
 
@@ -250,16 +256,16 @@ mod tests {
         SessionKey::new("s", "/")
     }
 
-    fn news() -> watch::Sender<Option<Progress>> {
+    fn news() -> watch::Sender<Option<CallProgress>> {
         watch::Sender::new(None)
     }
 
-    fn ended(reply: Option<Arc<Reply>>) -> String {
+    fn ended(reply: Option<Arc<ToolReply>>) -> String {
         reply.expect("it has ended").top()
     }
 
     #[tokio::test]
-    async fn a_run_goes_on_when_nobody_waits_and_its_answer_is_there_for_who_asks_later() {
+    async fn a_run_goes_on_unattended_and_its_reply_can_be_read_later() {
         let executions = Executions::default();
         let (go, gone) = oneshot::channel::<()>();
         let execution = executions.begin(
@@ -268,14 +274,14 @@ mod tests {
             session(),
             String::new(),
             |inside| async move {
-                let progress = Progress { message: "half".to_owned(), done: Some(1.0), total: Some(2.0) };
+                let progress = CallProgress { message: "half".to_owned(), done: Some(1.0), total: Some(2.0) };
                 inside.standing.send_replace(Standing {
                     progress,
                     text: "so far".to_owned(),
                     ..Standing::default()
                 });
                 gone.await.unwrap();
-                Composed::text("done".to_owned(), false).into()
+                ReplyDraft::text("done".to_owned(), false).into()
             },
         );
         let news = news();
@@ -297,7 +303,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_cancels_while_waiting_interrupts_and_hears_the_end() {
+    async fn a_cancel_while_waiting_interrupts_the_run_and_returns_its_reply() {
         let execution = Executions::default().begin(
             ExecutionId::random(),
             "python".to_owned(),
@@ -305,24 +311,24 @@ mod tests {
             String::new(),
             |mut inside| async move {
                 inside.cancel.asked().await;
-                Refusal::new("cancelled").into()
+                ToolRefusal::new("cancelled").into()
             },
         );
         let (canceller, mut cancel) = Cancel::channel();
         canceller.cancel();
-        // Its end is waited for, however little patience there was.
+        // The wait lasts until the end, whatever the patience.
         let waited = execution.wait(Duration::ZERO, &news(), Some(&mut cancel)).await;
         assert_eq!(ended(waited), "Error: cancelled");
     }
 
     #[tokio::test]
-    async fn a_run_that_breaks_is_told_as_a_failure() {
+    async fn a_run_that_panics_is_a_failure() {
         let execution = Executions::default().begin(
             ExecutionId::random(),
             "python".to_owned(),
             session(),
             String::new(),
-            |_| async move { std::future::pending::<Reply>().await },
+            |_| async move { std::future::pending::<ToolReply>().await },
         );
         drop(execution);
         let broken = Executions::default().begin(
@@ -337,14 +343,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_the_last_answers_are_kept() {
+    async fn old_replies_are_evicted() {
         let executions = Executions::default();
         let first = executions.begin(
             ExecutionId::random(),
             "first".to_owned(),
             session(),
             String::new(),
-            |_| async { Composed::text("1".to_owned(), false).into() },
+            |_| async { ReplyDraft::text("1".to_owned(), false).into() },
         );
         ended(first.wait(LONG, &news(), None).await);
         for _ in 0..ENDED {
@@ -353,7 +359,7 @@ mod tests {
                 "next".to_owned(),
                 session(),
                 String::new(),
-                |_| async { Composed::text("2".to_owned(), false).into() },
+                |_| async { ReplyDraft::text("2".to_owned(), false).into() },
             );
             ended(next.wait(LONG, &news(), None).await);
         }
@@ -367,7 +373,7 @@ mod tests {
             "large".to_owned(),
             session(),
             String::new(),
-            |_| async { Composed::text(large, false).into() },
+            |_| async { ReplyDraft::text(large, false).into() },
         );
         ended(large.wait(LONG, &news(), None).await);
         while executions.lock().len() > 1 {

@@ -1,18 +1,19 @@
-//! The input of a tool, declared once: a struct whose fields give the schema that an agent reads and the check of a call.
-//! Another spelling of a value (a number or a list sent as text) is accepted; a wrong value is refused with a valid one.
+//! The input of a tool, declared once as a struct. Its fields give the schema that an agent reads
+//! and the validation of a call. Other spellings of a value, such as a number sent as text, are
+//! accepted. A refusal of a wrong value names a valid one.
 
 mod argument;
 mod field;
 
 use serde_json::{Map, Value};
 
-pub(crate) use argument::{Argument, CellType, MaxOutput, Seconds, Whole, choice};
+pub(crate) use argument::{Argument, CellType, MaxOutput, Seconds, WholeNumber, choice};
 pub(crate) use field::schema;
-pub use field::{Field, Kind};
+pub use field::{Field, FieldKind};
 
-/// Why a call cannot be carried out as it was written.
+/// A problem with the arguments of a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the sentence says what each is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum BadArguments {
     #[error("the arguments must be an object")]
     NotAnObject,
@@ -20,21 +21,21 @@ pub enum BadArguments {
     Missing { name: String, valid: String },
     #[error("`{name}` must be {valid}, not {found}")]
     Wrong { name: String, valid: String, found: String },
-    #[error("there is no argument `{name}`: {tool} takes {known}")]
+    #[error("unknown argument `{name}`; {tool} takes {known}")]
     Unknown { name: String, tool: String, known: String },
-    #[error("`{name}` and `{also}` are one argument: give one of them")]
+    #[error("`{name}` and `{also}` are the same argument; give only one")]
     Twice { name: String, also: String },
 }
 
-/// An object that a call passes, as the [`input!`] macro declares it.
+/// An object in the arguments of a call, declared by the [`input!`] macro.
 pub(crate) trait Input: Sized {
-    /// The description of the object: that of a tool, for the input of a tool.
+    /// The description of the object. For the input of a tool, the description of the tool.
     const ABOUT: &'static str;
-    /// Its fields, in the order in which they are listed and read.
+    /// The fields, in the order in which they are listed and read.
     const FIELDS: &'static [Field];
 
     /// Reads all fields.
-    fn take(reader: &mut Reader<'_>) -> Result<Self, BadArguments>;
+    fn take(reader: &mut ArgumentReader<'_>) -> Result<Self, BadArguments>;
 
     /// Reads the arguments of a call.
     fn read(tool: &str, given: &Value) -> Result<Self, BadArguments> {
@@ -50,9 +51,9 @@ pub(crate) trait Input: Sized {
         }
     }
 
-    /// Reads an object; `within` is the path of its names, for errors.
+    /// Reads an object. `within` is the path to its fields, for errors.
     fn read_object(given: &Map<String, Value>, within: &str, tool: &str) -> Result<Self, BadArguments> {
-        let input = Self::take(&mut Reader { given, fields: Self::FIELDS.iter(), within, tool })?;
+        let input = Self::take(&mut ArgumentReader { given, fields: Self::FIELDS.iter(), within, tool })?;
         let is_known = |name: &&String| Self::FIELDS.iter().any(|field| field.names().any(|it| it == *name));
         match given.keys().find(|name| !is_known(name)) {
             None => Ok(input),
@@ -65,16 +66,16 @@ pub(crate) trait Input: Sized {
     }
 }
 
-/// Reads the fields of an object one after the other.
-pub(crate) struct Reader<'a> {
+/// Reads the fields of an object in order.
+pub(crate) struct ArgumentReader<'a> {
     given: &'a Map<String, Value>,
     fields: std::slice::Iter<'static, Field>,
     within: &'a str,
     tool: &'a str,
 }
 
-impl Reader<'_> {
-    /// The next field.
+impl ArgumentReader<'_> {
+    /// Reads the next field.
     pub(crate) fn next<T: Argument>(&mut self) -> Result<T, BadArguments> {
         let field = self.fields.next().expect("the macro makes one field of each member");
         let path = |name: &str| format!("{}{name}", self.within);
@@ -89,9 +90,11 @@ impl Reader<'_> {
     }
 }
 
-/// Declares the input of a tool, or an object in it. The documentation of the struct is the description that an agent reads.
-/// A field has its name, other names that are accepted and not listed, its type, and its description where the name does
-/// not say it all. An argument is required unless its type is `Option` or `bool`.
+/// Declares the input of a tool, or an object in it. The documentation of the struct is the
+/// description that an agent reads.
+///
+/// A field has a name, unlisted aliases, a type, and a description if the name is not enough. An
+/// argument is required unless its type is `Option` or `bool`.
 macro_rules! input {
     (
         $(#[doc = $about:literal])*
@@ -114,7 +117,7 @@ macro_rules! input {
             )),*];
 
             fn take(
-                reader: &mut $crate::input::Reader<'_>,
+                reader: &mut $crate::input::ArgumentReader<'_>,
             ) -> Result<Self, $crate::input::BadArguments> {
                 Ok($name { $($field: reader.next()?),* })
             }

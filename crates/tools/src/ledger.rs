@@ -1,43 +1,43 @@
-//! How the cells of a run stand while it goes on, for replies that are made before its end.
+//! The state of each cell of a run in progress, for replies before its end.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cellist_live::Document;
 use cellist_notebook::CellId;
 use cellist_output::{CellEnding, RunSummary};
+use cellist_session::cells::{is_run, may_fail};
 use cellist_session::execution::CellReport;
-use cellist_session::run::{is_run, may_fail};
 use cellist_session::sessions::{RunEvent, Step};
 
 use crate::result::ending;
 
-/// The cells of a run. Cheap to clone; all clones are one. An empty one is of a run that has no cells.
+/// The cells of a run. Clones share one ledger. The ledger of a run without cells stays empty.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Ledger(Arc<Mutex<Entries>>);
+pub(crate) struct Ledger(Arc<Mutex<LedgerEntries>>);
 
 #[derive(Debug, Default)]
-struct Entries {
+struct LedgerEntries {
     ended: RunSummary,
-    /// The cell whose turn it is, and whether its code runs.
+    /// The current cell, and whether its code is running.
     current: Option<(usize, bool)>,
     batch: Option<BatchCells>,
 }
 
-/// The cells of a notebook that run, in which others may insert and delete meanwhile.
+/// The cells of a notebook run. Other clients may insert and delete cells meanwhile.
 #[derive(Debug)]
 struct BatchCells {
     document: Document,
     cells: Vec<CellId>,
-    /// How many have begun.
+    /// Cells that have begun.
     begun: usize,
 }
 
 impl Ledger {
-    fn lock(&self) -> MutexGuard<'_, Entries> {
+    fn lock(&self) -> MutexGuard<'_, LedgerEntries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins a run of these cells of a notebook, which the ledger is told of.
+    /// Opens the ledger for a run of notebook cells.
     pub(crate) fn open(&self, document: Document, cells: &[CellId]) {
         let notebook = document.view().notebook.clone();
         let runs = |id: &&CellId| notebook.position(id).is_some_and(|at| is_run(&notebook.cells()[at]));
@@ -45,7 +45,8 @@ impl Ledger {
         self.lock().batch = Some(BatchCells { document, cells, begun: 0 });
     }
 
-    /// Notes whether the code of a cell runs. Until then it waits for the kernel.
+    /// Records whether the code of the current cell is running. Until then the cell waits for the
+    /// kernel.
     pub(crate) fn runs(&self, cell: usize, is_running: bool) {
         let mut entries = self.lock();
         if let Some((current, runs)) = &mut entries.current
@@ -55,7 +56,8 @@ impl Ledger {
         }
     }
 
-    /// Notes how far a run of `count` pieces of code is, which ends at the first that fails. `done` have ended well.
+    /// Records the progress of a run of `count` pieces of code that stops at the first failure.
+    /// `done` pieces have succeeded.
     pub(crate) fn pieces(&self, done: usize, is_running: bool, count: usize) {
         let mut ended = RunSummary::default();
         for piece in 1..=count.max(done) {
@@ -66,10 +68,10 @@ impl Ledger {
             };
             ended.add(ending, piece);
         }
-        *self.lock() = Entries { ended, ..Entries::default() };
+        *self.lock() = LedgerEntries { ended, ..LedgerEntries::default() };
     }
 
-    /// How the cells stand now, where there are several.
+    /// Summarises the cells, if there are several.
     pub(crate) fn summary(&self) -> Option<RunSummary> {
         let entries = self.lock();
         let mut summary = entries.ended.clone();
@@ -84,14 +86,14 @@ impl Ledger {
         Some(summary).filter(|summary| summary.count() > 1)
     }
 
-    /// Forgets the run, which has ended, and lets go of its notebook.
+    /// Clears the ledger after the run and releases its notebook.
     pub(crate) fn close(&self) {
-        *self.lock() = Entries::default();
+        *self.lock() = LedgerEntries::default();
     }
 }
 
 impl Ledger {
-    /// Notes something that happened in a run of cells.
+    /// Records an event of a cell run.
     pub(crate) fn hear(&self, event: &RunEvent) {
         match event {
             RunEvent::Began(step) => self.started(step),

@@ -1,57 +1,57 @@
-//! Modes, and what each of them allows: one table.
+//! The modes of an agent, and one table of the actions that each allows.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How far an agent may go. Set by a person when it is started, never by a tool.
+/// Limits the actions of an agent. A user sets it at the start; no tool can change it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Looks and answers.
+    /// Reads and answers.
     Ask,
-    /// Changes files, but no notebooks, and runs nothing.
+    /// Changes files other than notebooks, and runs nothing.
     Edit,
-    /// Does all that its tools can do.
+    /// Uses all of its tools.
     #[default]
     Agent,
 }
 
-/// What carrying out a call amounts to.
+/// The effect of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Access {
-    /// Nothing changes and nothing runs.
+pub enum CallAccess {
+    /// Changes nothing and runs nothing.
     Look,
-    /// A file that is not a notebook changes.
+    /// Changes a file that is not a notebook.
     ChangeFile,
-    /// A notebook changes.
+    /// Changes a notebook.
     ChangeNotebook,
-    /// Code runs, or what runs is stopped.
+    /// Runs code, or stops running code.
     Run,
 }
 
 impl Mode {
-    /// All of them, the most careful first.
+    /// All modes, the most restrictive first.
     pub const ALL: [Mode; 3] = [Mode::Ask, Mode::Edit, Mode::Agent];
 
-    /// Whether it allows something.
-    pub fn allows(self, access: Access) -> bool {
+    /// Returns whether the mode allows an effect.
+    pub fn allows(self, access: CallAccess) -> bool {
         match (self, access) {
-            (_, Access::Look) => true,
-            (Mode::Agent, Access::ChangeFile | Access::ChangeNotebook | Access::Run) => true,
-            (Mode::Edit, Access::ChangeFile) => true,
-            (Mode::Ask, Access::ChangeFile) => false,
-            (Mode::Ask | Mode::Edit, Access::ChangeNotebook | Access::Run) => false,
+            (_, CallAccess::Look) => true,
+            (Mode::Agent, CallAccess::ChangeFile | CallAccess::ChangeNotebook | CallAccess::Run) => true,
+            (Mode::Edit, CallAccess::ChangeFile) => true,
+            (Mode::Ask, CallAccess::ChangeFile) => false,
+            (Mode::Ask | Mode::Edit, CallAccess::ChangeNotebook | CallAccess::Run) => false,
         }
     }
 
-    /// Refuses what it does not allow.
-    pub fn check(self, access: Access) -> Result<(), ModeRefusal> {
+    /// Refuses an effect that the mode does not allow.
+    pub fn check(self, access: CallAccess) -> Result<(), ModeRefusal> {
         if self.allows(access) { Ok(()) } else { Err(ModeRefusal { mode: self, access }) }
     }
 
-    /// As it is written in settings and on a command line.
+    /// Returns the name in settings and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Mode::Ask => "ask",
@@ -62,7 +62,7 @@ impl Mode {
 }
 
 impl fmt::Display for Mode {
-    /// As people read it.
+    /// Writes the name as users read it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Mode::Ask => "Ask",
@@ -74,7 +74,7 @@ impl fmt::Display for Mode {
 
 /// A word that names no mode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a mode: it is one of ask, edit, agent")]
+#[error("{0:?} is not a mode; use ask, edit or agent")]
 pub struct UnknownMode(pub String);
 
 impl FromStr for Mode {
@@ -86,17 +86,17 @@ impl FromStr for Mode {
     }
 }
 
-/// Something that a mode does not allow.
+/// An effect that the mode does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModeRefusal {
     /// The mode.
     pub mode: Mode,
-    /// What it does not allow.
-    pub access: Access,
+    /// The refused effect.
+    pub access: CallAccess,
 }
 
 impl ModeRefusal {
-    /// The most careful mode that would allow it.
+    /// Returns the most restrictive mode that allows the effect.
     pub fn needs(&self) -> Mode {
         Mode::ALL.into_iter().find(|mode| mode.allows(self.access)).unwrap_or(Mode::Agent)
     }
@@ -104,15 +104,15 @@ impl ModeRefusal {
 
 impl fmt::Display for ModeRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.access {
-            Access::Look => "look at things",
-            Access::ChangeFile => "change files",
-            Access::ChangeNotebook => "change notebooks",
-            Access::Run => "run code or stop what runs",
+        let action = match self.access {
+            CallAccess::Look => "reading",
+            CallAccess::ChangeFile => "changing files",
+            CallAccess::ChangeNotebook => "changing notebooks",
+            CallAccess::Run => "running or interrupting code",
         };
         write!(
             f,
-            "{} mode does not {what}, and nothing was done: that needs {} mode, which only a person can switch to",
+            "{} mode does not allow {action}, and nothing was done: that needs {} mode, and only the user can switch",
             self.mode,
             self.needs()
         )
@@ -126,12 +126,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_whole_table() {
+    fn the_table_of_decisions() {
         let table = [
-            (Access::Look, [true, true, true]),
-            (Access::ChangeFile, [false, true, true]),
-            (Access::ChangeNotebook, [false, false, true]),
-            (Access::Run, [false, false, true]),
+            (CallAccess::Look, [true, true, true]),
+            (CallAccess::ChangeFile, [false, true, true]),
+            (CallAccess::ChangeNotebook, [false, false, true]),
+            (CallAccess::Run, [false, false, true]),
         ];
         for (access, expected) in table {
             assert_eq!(Mode::ALL.map(|mode| mode.allows(access)), expected, "{access:?}");
@@ -142,21 +142,21 @@ mod tests {
     fn a_refusal_names_the_mode_to_switch_to() {
         let refused = |mode: Mode, access| mode.check(access).unwrap_err().to_string();
         assert_eq!(
-            refused(Mode::Ask, Access::ChangeFile),
-            "Ask mode does not change files, and nothing was done: that needs Edit mode, which only a person can switch to"
+            refused(Mode::Ask, CallAccess::ChangeFile),
+            "Ask mode does not allow changing files, and nothing was done: that needs Edit mode, and only the user can switch"
         );
         assert_eq!(
-            refused(Mode::Edit, Access::Run),
-            "Edit mode does not run code or stop what runs, and nothing was done: that needs Agent mode, which only a \
-             person can switch to"
+            refused(Mode::Edit, CallAccess::Run),
+            "Edit mode does not allow running or interrupting code, and nothing was done: that needs Agent mode, and \
+             only the user can switch"
         );
     }
 
     #[test]
-    fn a_mode_is_known_by_its_name_however_it_is_written() {
+    fn mode_names_ignore_case() {
         assert_eq!("Ask".parse(), Ok(Mode::Ask));
         assert_eq!("agent".parse(), Ok(Mode::Agent));
         let error = "plan".parse::<Mode>().unwrap_err();
-        assert_eq!(error.to_string(), "\"plan\" is not a mode: it is one of ask, edit, agent");
+        assert_eq!(error.to_string(), "\"plan\" is not a mode; use ask, edit or agent");
     }
 }

@@ -1,19 +1,19 @@
-//! Notebooks that a person may want to point at: those of a folder and of the folders in it.
+//! Finds notebooks in a folder and its subfolders, for completion of `@file` references.
 
 use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::reach::Reach;
+use crate::file_policy::FilePolicy;
 
-/// How many notebooks are found at the most.
+/// Notebooks returned at most.
 const MOST_NOTEBOOKS: usize = 200;
-/// How many folders are looked into at the most.
+/// Folders searched at most.
 const MOST_FOLDERS: usize = 500;
 
-/// The notebooks of a folder and of those in it, from the folder on, without the one that is open and those that are kept
-/// from models.
-pub fn nearby_notebooks(folder: &Path, own: &Path, reach: &Reach) -> Vec<String> {
+/// Lists notebooks below a folder, as relative paths. Leaves out `own` and the files hidden from
+/// models.
+pub fn nearby_notebooks(folder: &Path, own: &Path, policy: &FilePolicy) -> Vec<String> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut folders = VecDeque::from([folder.to_owned()]);
     let mut looked = 0;
@@ -28,14 +28,14 @@ pub fn nearby_notebooks(folder: &Path, own: &Path, reach: &Reach) -> Vec<String>
         for entry in entries {
             let (path, name) = (entry.path(), entry.file_name());
             let is_hidden = name.to_string_lossy().starts_with('.') || name == "node_modules";
-            // Links may lead in circles.
+            // Symbolic links to folders are not followed: they may form cycles.
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && !is_hidden => folders.push_back(path),
                 Ok(kind)
                     if !kind.is_dir()
                         && path.extension().is_some_and(|ending| ending == "ipynb")
                         && path != own
-                        && reach.may_look(&path) =>
+                        && policy.may_look(&path) =>
                 {
                     found.push(path);
                 }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn notebooks_of_folders_are_found_but_for_what_is_kept_from_models() {
+    fn notebooks_below_a_folder_are_found_except_hidden_ones() {
         let scratch = Scratch::new();
         for name in ["b.ipynb", "own.ipynb", "sub/a.ipynb", ".hidden/x.ipynb", "secret/y.ipynb", "notes.md"] {
             scratch.write(name, "{}");
@@ -65,9 +65,9 @@ mod tests {
         scratch.write(".env", "TOKEN=1");
         std::os::unix::fs::symlink(scratch.path().join(".env"), scratch.path().join("e.ipynb")).unwrap();
         let home = Home::at(scratch.path().join("home"));
-        let reach = Reach::new(&home, &["secret".to_owned()], &[]);
-        let found = nearby_notebooks(scratch.path(), &own, &reach);
+        let policy = FilePolicy::new(&home, &["secret".to_owned()], &[]);
+        let found = nearby_notebooks(scratch.path(), &own, &policy);
         assert_eq!(found, ["b.ipynb", "sub/a.ipynb"]);
-        assert!(nearby_notebooks(Path::new("/no/such/folder"), &own, &reach).is_empty());
+        assert!(nearby_notebooks(Path::new("/no/such/folder"), &own, &policy).is_empty());
     }
 }

@@ -1,54 +1,54 @@
-//! Which tools a caller is offered.
+//! Decides which tools a caller is offered.
 
 use cellist_settings::ToolMode;
 
 use crate::caller::{Caller, ToolSet};
-use crate::editor::Editor;
-use crate::mode::{Access, Mode};
+use crate::editor::EditorState;
+use crate::mode::{CallAccess, Mode};
 use crate::tool::{ToolFacts, ToolGroup, ToolName};
 
-/// What decides which tools are offered.
+/// The inputs of the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct ToolOffer {
     /// The mode.
     pub mode: Mode,
-    /// Whether a notebook is worked on.
+    /// Whether the agent works on a notebook.
     pub notebook_mode: bool,
-    /// Which tools there are.
+    /// The set of tools.
     pub tools: ToolSet,
-    /// Which of those that run code.
+    /// The tools that run code.
     pub tool_mode: ToolMode,
 }
 
-/// A tool that is not among those that a caller has, whatever its mode.
+/// A tool that the caller does not have in any mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum NotOffered {
-    #[error("{0} is not among your tools: a person starts you with `--tools all` for that")]
+    #[error("{0} is not among your tools; the user can start you with `--tools all`")]
     Set(ToolName),
-    #[error("{0} is not among your tools: python.tool_mode leaves it out, or there is no Python")]
+    #[error("{0} is not among your tools: python.tool_mode excludes it, or there is no Python")]
     ToolMode(ToolName),
 }
 
-impl Offer {
-    /// The tools of a mode, with nothing else left out but what `--tools all` adds.
-    pub fn new(mode: Mode, notebook_mode: bool) -> Offer {
-        Offer { mode, notebook_mode, tools: ToolSet::Notebook, tool_mode: ToolMode::Both }
+impl ToolOffer {
+    /// Offers the tools of a mode, without those that `--tools all` adds.
+    pub fn new(mode: Mode, notebook_mode: bool) -> ToolOffer {
+        ToolOffer { mode, notebook_mode, tools: ToolSet::Notebook, tool_mode: ToolMode::Both }
     }
 
-    /// What a caller has. Unless it is to keep to the notebook in front of a person, any notebook that it names is
-    /// worked on.
-    pub fn to(caller: &Caller, editor: &Editor) -> Offer {
+    /// Offers the tools of a caller. A caller that is not tied to the active editor may name any
+    /// notebook.
+    pub fn for_caller(caller: &Caller, editor: &EditorState) -> ToolOffer {
         let notebook_mode = !caller.requires_active || editor.with(&caller.attached).notebook().is_some();
-        Offer { notebook_mode, ..Offer::set(caller) }
+        ToolOffer { notebook_mode, ..ToolOffer::of_caller(caller) }
     }
 
-    /// What a caller has while a notebook is worked on.
-    pub fn set(caller: &Caller) -> Offer {
-        Offer { mode: caller.mode, notebook_mode: true, tools: caller.tools, tool_mode: caller.tool_mode }
+    /// Offers the tools of a caller that works on a notebook.
+    pub fn of_caller(caller: &Caller) -> ToolOffer {
+        ToolOffer { mode: caller.mode, notebook_mode: true, tools: caller.tools, tool_mode: caller.tool_mode }
     }
 
-    /// Whether a tool is offered.
+    /// Returns whether a tool is offered.
     pub fn has(self, tool: ToolName) -> bool {
         let ToolFacts { access, group, .. } = tool.facts();
         self.check(tool).is_ok()
@@ -57,14 +57,15 @@ impl Offer {
             && !self.refuses_every(access)
     }
 
-    /// Whether each call of a tool would be refused. Without ordinary files, tools that change files change notebooks alone.
-    fn refuses_every(self, access: Access) -> bool {
-        access == Access::ChangeFile
+    /// Returns whether every call of a tool would be refused. With notebook tools only, `edit` and
+    /// `write` change notebooks only.
+    fn refuses_every(self, access: CallAccess) -> bool {
+        access == CallAccess::ChangeFile
             && self.tools == ToolSet::Notebook
-            && !self.mode.allows(Access::ChangeNotebook)
+            && !self.mode.allows(CallAccess::ChangeNotebook)
     }
 
-    /// Refuses what is not among the tools at all.
+    /// Refuses a tool that the caller does not have in any mode.
     pub fn check(self, tool: ToolName) -> Result<(), NotOffered> {
         match (tool.facts().group, self.tools, self.tool_mode) {
             (ToolGroup::Shell, ToolSet::Notebook, _) => Err(NotOffered::Set(tool)),
@@ -74,12 +75,12 @@ impl Offer {
         }
     }
 
-    /// The tools that are offered, in their order.
+    /// Lists the offered tools, in the order of the table.
     pub fn tool_names(self) -> Vec<ToolName> {
         ToolName::ALL.into_iter().filter(|tool| self.has(*tool)).collect()
     }
 
-    /// The tools for notebooks that are offered, in their order.
+    /// Lists the offered notebook tools, in the order of the table.
     pub fn notebook_tools(self) -> Vec<ToolName> {
         let is_for_notebooks =
             |tool: &ToolName| matches!(tool.facts().group, ToolGroup::Notebook | ToolGroup::NewNotebook);
@@ -94,7 +95,7 @@ mod tests {
     #[test]
     fn tools_for_notebooks_depend_on_the_mode_and_on_a_notebook() {
         let names = |mode, notebook_mode| {
-            let tools = Offer::new(mode, notebook_mode).notebook_tools();
+            let tools = ToolOffer::new(mode, notebook_mode).notebook_tools();
             tools.iter().map(|tool| tool.as_str()).collect::<Vec<_>>().join(" ")
         };
         let look = "get_notebook_cells get_cell_outputs search_notebook notebook_kernel";
@@ -113,7 +114,7 @@ mod tests {
     #[test]
     fn a_mode_lists_no_tool_whose_every_call_it_refuses() {
         let writes = |mode, tools| {
-            let offer = Offer { tools, ..Offer::new(mode, true) };
+            let offer = ToolOffer { tools, ..ToolOffer::new(mode, true) };
             [ToolName::Edit, ToolName::Write].map(|tool| offer.has(tool))
         };
         assert_eq!(writes(Mode::Edit, ToolSet::Notebook), [false, false]);
@@ -122,10 +123,10 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_code_depends_on_the_tool_mode_and_the_set() {
+    fn tools_that_run_code_depend_on_tool_mode_and_tool_set() {
         let names = |tools, tool_mode| {
-            let offer = Offer { tools, tool_mode, ..Offer::new(Mode::Agent, false) };
-            let names = offer.tool_names().into_iter().filter(|tool| tool.facts().access == Access::Run);
+            let offer = ToolOffer { tools, tool_mode, ..ToolOffer::new(Mode::Agent, false) };
+            let names = offer.tool_names().into_iter().filter(|tool| tool.facts().access == CallAccess::Run);
             names.map(ToolName::as_str).collect::<Vec<_>>().join(" ")
         };
         for (tools, tool_mode, expected) in [
@@ -139,7 +140,7 @@ mod tests {
             assert_eq!(names(tools, tool_mode), expected, "{tools:?} {tool_mode:?}");
         }
         let refused = |tools, tool_mode, tool| {
-            Offer { tools, tool_mode, ..Offer::new(Mode::Agent, true) }.check(tool).unwrap_err()
+            ToolOffer { tools, tool_mode, ..ToolOffer::new(Mode::Agent, true) }.check(tool).unwrap_err()
         };
         assert_eq!(
             refused(ToolSet::Notebook, ToolMode::Both, ToolName::Bash),
@@ -151,7 +152,7 @@ mod tests {
         );
         assert_eq!(
             refused(ToolSet::All, ToolMode::BashOnly, ToolName::Eval).to_string(),
-            "eval is not among your tools: python.tool_mode leaves it out, or there is no Python"
+            "eval is not among your tools: python.tool_mode excludes it, or there is no Python"
         );
     }
 }

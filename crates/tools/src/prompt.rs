@@ -1,4 +1,4 @@
-//! Instructions for a model: files with a header that says for which mode they are, ours and the user's own.
+//! Prompts for a model: built-in and user files, each with a header that names its modes.
 
 mod file;
 
@@ -7,43 +7,43 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::mode::Mode;
-use crate::offer::Offer;
+use crate::offer::ToolOffer;
 use crate::tool::ToolName;
 
 use file::PromptFile;
-pub use file::{BadPrompt, Flaw};
+pub use file::{BadPrompt, PromptFlaw};
 
-/// The folder of the user's own files, within the state folder.
+/// The folder of the user's prompts, in the state folder.
 pub const FOLDER: &str = "prompts";
 
-/// The files that come with the program.
+/// The built-in files.
 const OURS: [(&str, &str); 2] = [
     ("notebook-mode-agent.md", include_str!("../prompts/notebook-mode-agent.md")),
     ("notebook-mode-readonly.md", include_str!("../prompts/notebook-mode-readonly.md")),
 ];
 
-/// Stands for the list of tools in a file that comes with the program.
+/// The placeholder for the list of tools in a built-in file.
 const TOOLS: &str = "{tools}";
 
-/// All prompt files, in their order.
+/// All prompt files, in order.
 #[derive(Clone, Debug)]
 pub struct Prompts(Vec<PromptFile>);
 
-/// A file that a prompt was made of.
+/// A file that is part of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Used {
-    /// Its name.
+pub struct PromptSource {
+    /// The file name.
     pub name: String,
-    /// Where it is; nothing where it comes with the program.
+    /// The path; `None` for a built-in file.
     pub path: Option<PathBuf>,
-    /// What it says of itself.
+    /// The description in the header.
     pub description: String,
-    /// Its place among the others.
+    /// The sort key in the header.
     pub order: i64,
 }
 
 impl Prompts {
-    /// Those that come with the program.
+    /// Loads the built-in files.
     pub fn ours() -> Prompts {
         let files = OURS.map(|(name, text)| {
             let mut file = PromptFile::parse(name, None, text).expect("a test reads each of them");
@@ -53,22 +53,23 @@ impl Prompts {
         Prompts(files.into()).sorted()
     }
 
-    /// With the user's own: a file of the same name takes the place of ours. No such folder means none.
+    /// Loads the built-in files and those of a folder. A user file replaces the built-in file of
+    /// the same name. A missing folder has no files.
     pub fn with_folder(folder: &Path) -> Result<Prompts, BadPrompt> {
         Ok(Prompts::ours().over(file::in_folder(folder)?))
     }
 
-    /// With others besides, such as those of a project: a file takes the place of one of the same name.
+    /// Adds files, such as those of a project. A file replaces one of the same name.
     pub fn with_files(self, paths: &[PathBuf]) -> Result<Prompts, BadPrompt> {
         let files = paths.iter().map(|path| file::read(path)).collect::<Result<Vec<_>, _>>()?;
         Ok(self.over(files))
     }
 
-    /// The instructions for a mode, and the files that they come from.
-    pub fn for_mode(&self, mode: Mode) -> (String, Vec<Used>) {
+    /// Returns the prompt of a mode, and the files that it is made of.
+    pub fn for_mode(&self, mode: Mode) -> (String, Vec<PromptSource>) {
         let chosen: Vec<&PromptFile> = self.0.iter().filter(|file| file.modes.contains(&mode)).collect();
         let text = chosen.iter().map(|file| file.body.trim()).collect::<Vec<_>>().join("\n\n");
-        let used = |file: &&PromptFile| Used {
+        let used = |file: &&PromptFile| PromptSource {
             name: file.name.clone(),
             path: file.path.clone(),
             description: file.description.clone(),
@@ -91,10 +92,10 @@ impl Prompts {
     }
 }
 
-/// The tools for notebooks of a mode, a line each.
+/// Lists the notebook tools of a mode, one line each.
 fn tool_lines(mode: Mode) -> String {
     let line = |tool: ToolName| format!("- `{tool}`: {}", tool.in_mode(mode).facts.prompt);
-    Offer::new(mode, true).notebook_tools().into_iter().map(line).collect::<Vec<_>>().join("\n")
+    ToolOffer::new(mode, true).notebook_tools().into_iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_mode_has_its_file() {
+    fn each_mode_has_a_built_in_file() {
         let names = |mode| {
             let (_, used) = Prompts::ours().for_mode(mode);
             used.into_iter().map(|file| (file.name, file.order)).collect::<Vec<_>>()
@@ -124,11 +125,11 @@ mod tests {
     }
 
     fn in_reading_order(mode: Mode) -> Vec<ToolName> {
-        Offer::new(mode, true).notebook_tools()
+        ToolOffer::new(mode, true).notebook_tools()
     }
 
     #[test]
-    fn a_users_file_takes_the_place_of_ours_or_stands_beside_it() {
+    fn a_user_file_replaces_or_joins_the_built_in_ones() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
         write("notebook-mode-agent.md", "---\ndescription: mine\nmode: agent\norder: 80\n---\nMine.\n");

@@ -1,12 +1,14 @@
-//! Takes credentials out of text that a model reads: tokens of known kinds, values behind the names of secrets, and the
-//! values of variables that kernels do not get. Pure: text in, text out. Files, artifacts and the screens of people stay as
-//! they are.
+//! Redacts credentials in text that a model reads: tokens of known kinds, values after the name of
+//! a secret, and the values of variables withheld from kernels. Pure: text in, text out. Files,
+//! artifacts and users' screens stay as they are.
+//!
+//! Best effort: a secret that looks like an ordinary word is not detected.
 
-mod assigned;
-mod disguise;
+mod assignments;
+mod decoding;
 mod encoded;
 mod names;
-mod places;
+mod positions;
 mod private_key;
 mod rules;
 mod scan;
@@ -22,56 +24,57 @@ use cellist_settings::Settings;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use withheld::Withheld;
+use withheld::WithheldValues;
 
-/// What is taken out, and whether anything is.
+/// The redaction of one caller: withheld values, and whether redaction is on.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Redaction {
     is_off: bool,
-    withheld: Withheld,
+    withheld: WithheldValues,
 }
 
-/// A place in a text that a model does not see, and what is said there instead.
-struct Found<'a> {
+/// The range of a credential in a text, and the label that replaces it.
+struct SecretSpan<'a> {
     range: Range<usize>,
     label: &'a str,
 }
 
 impl Redaction {
-    /// Takes out what looks like a credential, and the values of these variables as far as they are telling. Of a value
-    /// only a fingerprint is kept.
+    /// Redacts credentials and the values of these variables. Keeps only a fingerprint of each
+    /// value.
     pub fn withholding<'a>(variables: impl IntoIterator<Item = (&'a str, &'a str)>) -> Redaction {
         let mut redaction = Redaction::default();
         redaction.withhold(variables);
         redaction
     }
 
-    /// Takes out the values of these variables, too.
+    /// Also redacts the values of these variables.
     pub fn withhold<'a>(&mut self, variables: impl IntoIterator<Item = (&'a str, &'a str)>) {
         for (name, value) in variables {
             self.withheld.add(name, value);
         }
     }
 
-    /// Takes the secrets out of an environment, and knows them from then on. Settings decide whether it is on.
+    /// Moves the secrets of an environment into the redaction. The settings switch redaction on or
+    /// off.
     pub fn withhold_from(&mut self, environment: &mut ClientEnvironment, settings: &Settings) {
         let secrets = environment.withhold(settings);
         self.withhold(secrets.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         self.switch(settings.tools.redact);
     }
 
-    /// Switches it on or off.
+    /// Switches redaction on or off.
     pub fn switch(&mut self, is_on: bool) {
         self.is_off = !is_on;
     }
 
-    /// A text as a model reads it.
+    /// Redacts a text.
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        /// What is taken out may lay bare what stood right behind it, or before.
+        /// A replacement may uncover a credential beside it.
         const MOST: usize = 4;
         let mut shown = Cow::Borrowed(text);
         for _ in 0..MOST {
-            match self.once(&shown) {
+            match self.redact_once(&shown) {
                 Some(next) => shown = Cow::Owned(next),
                 None => break,
             }
@@ -79,14 +82,14 @@ impl Redaction {
         shown
     }
 
-    /// A text without what is found in it; nothing where that is nothing.
-    fn once(&self, text: &str) -> Option<String> {
+    /// Redacts a text once. Returns `None` if nothing was found.
+    fn redact_once(&self, text: &str) -> Option<String> {
         let found = self.find(text);
         if found.is_empty() {
             return None;
         }
         let (mut shown, mut at) = (String::with_capacity(text.len()), 0);
-        for Found { range, label } in found {
+        for SecretSpan { range, label } in found {
             shown.push_str(&text[at..range.start]);
             shown.push_str(&mark(label));
             at = range.end;
@@ -95,16 +98,16 @@ impl Redaction {
         Some(shown)
     }
 
-    /// What is to be taken out, one behind the other.
-    fn find(&self, text: &str) -> Vec<Found<'_>> {
+    /// Finds credentials, in order and without overlap.
+    fn find(&self, text: &str) -> Vec<SecretSpan<'_>> {
         if self.is_off {
             return Vec::new();
         }
         let mut found = self.withheld.find(text);
         found.extend(scan::find(text));
-        // Stable: a value that is known by its name is called by it, whatever it looks like.
+        // A stable sort: the name of a variable takes precedence over the kind of a token.
         found.sort_by_key(|found| found.range.start);
-        let mut apart: Vec<Found<'_>> = Vec::with_capacity(found.len());
+        let mut apart: Vec<SecretSpan<'_>> = Vec::with_capacity(found.len());
         for next in found {
             match apart.last_mut().filter(|last| next.range.start < last.range.end) {
                 Some(last) => last.range.end = last.range.end.max(next.range.end),
@@ -114,8 +117,8 @@ impl Redaction {
         apart
     }
 
-    /// A text that a model made of another, with what it was not shown in the places of our marks; or a mark of which
-    /// nobody can tell what belongs there.
+    /// Puts the redacted values back into a text that a model derived from `of`. Fails with the
+    /// first mark whose value is ambiguous or unknown.
     pub fn restored(&self, made: &str, of: &str) -> Result<String, String> {
         let mut text = made.to_owned();
         let hidden = self.find(of);
@@ -142,7 +145,7 @@ impl Redaction {
         Ok(text)
     }
 
-    /// Takes it out of every text in a value.
+    /// Redacts every string in a JSON value.
     pub fn json(&self, value: &mut Value) {
         match value {
             Value::String(text) => {
@@ -156,7 +159,7 @@ impl Redaction {
         }
     }
 
-    /// Our own marks in a text: where a model writes one, it has taken it for what stood there.
+    /// Finds redaction marks in a text. A model that writes one has mistaken it for the value.
     pub fn marks_in<'a>(&self, text: &'a str) -> Vec<&'a str> {
         if self.is_off {
             return Vec::new();

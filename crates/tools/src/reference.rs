@@ -1,13 +1,13 @@
-//! What a prompt points at: `#runNotebookCells` and the like, and `@file.ipynb`. A reference is context for the
-//! model. It forces no call and lifts no restriction.
+//! References in a prompt: `#runNotebookCells` and similar, and `@file.ipynb`. A reference is
+//! context for the model. It forces no call and lifts no restriction.
 
 use serde::Serialize;
 
 use crate::mode::Mode;
-use crate::offer::Offer;
+use crate::offer::ToolOffer;
 use crate::tool::ToolName;
 
-/// The tools that a prompt may name, as people write them.
+/// The tools that a prompt may name, as users write them.
 const NAMES: [(&str, ToolName); 7] = [
     ("runNotebookCells", ToolName::RunNotebookCells),
     ("addNotebookCell", ToolName::AddNotebookCell),
@@ -18,34 +18,34 @@ const NAMES: [(&str, ToolName); 7] = [
     ("undo", ToolName::Undo),
 ];
 
-/// All that a prompt points at, each thing once, in the order in which it was named.
+/// The references of a prompt, each once, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct References {
     /// Tools.
-    pub tools: Vec<ToolReference>,
+    pub tools: Vec<ToolMention>,
     /// Files.
     pub attachments: Vec<Attachment>,
 }
 
-/// A tool that was named.
+/// A reference to a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ToolReference {
-    /// As it was written, without the `#`.
+pub struct ToolMention {
+    /// The reference as written, without the `#`.
     pub reference: String,
-    /// The tool, as it is called.
+    /// The name of the tool.
     pub tool: String,
-    /// Why it cannot be used now.
+    /// The reason why the tool is not available now.
     pub note: Option<String>,
 }
 
-/// A notebook that was attached.
+/// An attached notebook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Attachment {
-    /// The path as it was written.
+    /// The path as written.
     pub path: String,
 }
 
-/// The tools that a prompt may name, each with the mode that it needs.
+/// Lists the tools that a prompt may name, each with the mode that it needs.
 pub fn tool_references() -> impl Iterator<Item = (&'static str, Mode)> {
     NAMES.into_iter().map(|(name, tool)| {
         let needed = Mode::ALL.into_iter().find(|mode| mode.allows(tool.facts().access));
@@ -53,13 +53,13 @@ pub fn tool_references() -> impl Iterator<Item = (&'static str, Mode)> {
     })
 }
 
-/// Finds what a prompt points at.
-pub fn references(prompt: &str, offer: Offer) -> References {
+/// Finds the references in a prompt.
+pub fn references(prompt: &str, offer: ToolOffer) -> References {
     let mut found = References::default();
     let mut before = None;
     let mut rest = prompt;
     while let Some(first) = rest.chars().next() {
-        // An e-mail address, a fragment of a URL or a heading is no reference.
+        // E-mail addresses, URL fragments and headings are not references.
         let begins = before.is_none_or(|c: char| c.is_whitespace() || "([{\"'`,;:".contains(c));
         let taken = match first {
             '#' if begins => tool(&rest[1..], offer, &mut found),
@@ -73,12 +73,12 @@ pub fn references(prompt: &str, offer: Offer) -> References {
     found
 }
 
-fn tool(text: &str, offer: Offer, found: &mut References) -> usize {
+fn tool(text: &str, offer: ToolOffer, found: &mut References) -> usize {
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
     let word = &text[..end];
     let Some((reference, tool)) = NAMES.iter().find(|(name, _)| *name == word) else { return 0 };
     if found.tools.iter().all(|known| known.reference != *reference) {
-        found.tools.push(ToolReference {
+        found.tools.push(ToolMention {
             reference: (*reference).to_owned(),
             tool: tool.to_string(),
             note: note(*tool, offer),
@@ -87,7 +87,7 @@ fn tool(text: &str, offer: Offer, found: &mut References) -> usize {
     end
 }
 
-fn note(tool: ToolName, offer: Offer) -> Option<String> {
+fn note(tool: ToolName, offer: ToolOffer) -> Option<String> {
     if offer.has(tool) {
         None
     } else if offer.mode.allows(tool.facts().access) {
@@ -103,7 +103,7 @@ fn attachment(text: &str, found: &mut References) -> usize {
         Some(None) => return 0,
         None => {
             let word = text.split(char::is_whitespace).next().unwrap_or_default();
-            // What follows a name in a sentence does not belong to it.
+            // Punctuation after a path is not part of it.
             let path = match word.rfind(".ipynb") {
                 Some(at) => &word[..at + ".ipynb".len()],
                 None => word,
@@ -124,8 +124,8 @@ fn attachment(text: &str, found: &mut References) -> usize {
 mod tests {
     use super::*;
 
-    fn full() -> Offer {
-        Offer::new(Mode::Agent, true)
+    fn full() -> ToolOffer {
+        ToolOffer::new(Mode::Agent, true)
     }
 
     fn check(prompt: &str, tools: &[&str], files: &[&str]) {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_and_files_are_found_where_a_person_would_see_them() {
+    fn tools_and_files_are_found() {
         check("#runNotebookCells the first one", &["run_notebook_cells"], &[]);
         check("please (#getCellOutputs), of cell 2", &["get_cell_outputs"], &[]);
         check(
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_like_one_is_left_alone() {
+    fn lookalikes_are_not_references() {
         check("number #12, #runnotebookcells, #runNotebookCellsNow", &[], &[]);
         check("me@a.ipynb and https://x.org/#runNotebookCells", &[], &[]);
         check("@notes.md @.ipynb @ # ## #", &[], &[]);
@@ -158,9 +158,9 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_is_not_there_carries_a_note_and_stays_away() {
+    fn an_unavailable_tool_has_a_note() {
         let note = |mode, notebook_mode, prompt| {
-            references(prompt, Offer::new(mode, notebook_mode)).tools.remove(0).note
+            references(prompt, ToolOffer::new(mode, notebook_mode)).tools.remove(0).note
         };
         assert_eq!(note(Mode::Agent, true, "#runNotebookCells"), None);
         assert_eq!(note(Mode::Ask, true, "#getCellOutputs"), None);

@@ -1,7 +1,7 @@
-//! The output of code as a model reads it: text within a budget, with the pictures of a cell behind its text. The text
-//! of a piece of code was cut when it was collected, by the limits that [`Budget::reading`] gives; here it is put together.
+//! The output of code as a model reads it: text within a budget, the pictures of a cell after its
+//! text. [`Budget::reading`] limits the text while it is collected; this module composes the reply.
 
-mod composed;
+mod draft;
 mod gallery;
 mod layout;
 mod outputs;
@@ -14,29 +14,29 @@ use cellist_session::execution::{KernelReport, Pictures, Reading, Report, Status
 use crate::agent::Agent;
 use crate::budget;
 use crate::input::MaxOutput;
-use crate::sent::OutputMark;
+use crate::known_outputs::OutputMark;
 
-pub(crate) use composed::{Composed, Section, fit};
+pub(crate) use draft::{ReplyDraft, Section, fit};
 pub(crate) use gallery::Gallery;
 pub(crate) use outputs::{ShownOutputs, shown};
-pub(crate) use reply::Reply;
+pub(crate) use reply::ToolReply;
 
-/// What a heading and a notice take at most.
+/// Bytes reserved for a heading and a notice.
 const SAID: usize = 256;
 
-/// How much an answer may have.
+/// The size limits of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Budget {
     /// Bytes of text.
     pub(crate) bytes: usize,
-    /// Whether the caller said how many bytes it wants.
+    /// Whether the caller set the limit.
     is_asked: bool,
-    /// Whether pictures are wanted.
+    /// Whether the caller wants pictures.
     images: bool,
 }
 
 impl Budget {
-    /// What a call asks for, or what is usual for its caller.
+    /// Takes the limits of a call, or the defaults of its caller.
     pub(crate) fn of(agent: &Agent, max_output: Option<MaxOutput>, images: Option<bool>) -> Budget {
         let (bytes, is_asked) = match max_output {
             Some(wanted) => (budget::asked(wanted.0), true),
@@ -46,9 +46,9 @@ impl Budget {
         Budget { bytes, is_asked, images: images.unwrap_or(true) }
     }
 
-    /// How output is collected so that there is room for what is said about it.
+    /// Returns the limits for collecting output, with room for headings and notices.
     pub(crate) fn reading(self) -> Reading {
-        // A heading and what is said of output that was cut, and more of that where there is much of it.
+        // Room for a heading and notices; more in a larger answer.
         let said = (self.bytes / 4).clamp(SAID, 1024).min(self.bytes / 4 * 3);
         match self.is_asked {
             true => Reading::for_model(self.bytes - said),
@@ -57,98 +57,98 @@ impl Budget {
     }
 }
 
-/// Code that ran, as it is told.
+/// The result of one piece of code, or of several cells without output.
 #[derive(Clone, Debug)]
-pub(crate) struct Ran {
-    /// Its number, where there are several; of cells that are told together, all numbers.
+pub(crate) struct CodeResult {
+    /// The numbers of the cells, if there are several.
     cells: Vec<usize>,
-    /// Stands above it, where there are several.
+    /// The line above the output, if there are several cells.
     pub(crate) heading: Option<String>,
-    /// What it was called, for a failure: `nb.ipynb: cell 3 (abc)`.
+    /// The location in an error, such as `nb.ipynb: cell 3 (abc)`.
     pub(crate) place: Option<String>,
-    /// What it showed, without notices.
+    /// The output, without notices.
     text: String,
     notices: Vec<String>,
-    status: Status,
-    /// What was raised, in a line.
+    ending: CellEnding,
+    /// The exception, in a line.
     raised: Option<String>,
     pictures: Pictures,
     artifact: Option<String>,
-    /// Whether it may fail.
-    is_expected: bool,
-    /// Its outputs as the notebook has them.
+    /// The outputs in the notebook.
     mark: Option<OutputMark>,
 }
 
-impl Ran {
-    pub(crate) fn new(report: Report) -> Ran {
+impl CodeResult {
+    pub(crate) fn new(report: Report) -> CodeResult {
         let Report { status, text, notices, error, pictures, artifact, .. } = report;
         let said = notices.join("\n");
         let text = match text.strip_suffix(&said) {
             Some(rest) => rest.trim_end_matches('\n').to_owned(),
-            // Notices are the end of the text; were they not, nothing is said twice.
+            // The text normally ends with the notices; any other text stays as it is.
             None => text,
         };
-        let text = said_how_to_read(text, artifact.as_deref());
+        let text = name_reading_tool(text, artifact.as_deref());
         let raised = error.map(|raised| {
             let message = raised.evalue.lines().next().unwrap_or_default();
             short(&cellist_output::notices::raised(&raised.ename, message), 200)
         });
-        let (cells, heading, place, is_expected, mark) = (Vec::new(), None, None, false, None);
-        Ran { cells, heading, place, text, notices, status, raised, pictures, artifact, is_expected, mark }
+        let (cells, heading, place, mark) = (Vec::new(), None, None, None);
+        let ending = ending(status, false);
+        CodeResult { cells, heading, place, text, notices, ending, raised, pictures, artifact, mark }
     }
 
-    /// Under a heading.
-    pub(crate) fn under(self, heading: impl Into<String>) -> Ran {
-        Ran { heading: Some(heading.into()), ..self }
+    /// Sets the heading.
+    pub(crate) fn with_heading(self, heading: impl Into<String>) -> CodeResult {
+        CodeResult { heading: Some(heading.into()), ..self }
     }
 
-    /// As part of something that has a name.
-    pub(crate) fn at(self, place: impl Into<String>) -> Ran {
-        Ran { place: Some(place.into()), ..self }
+    /// Sets the location.
+    pub(crate) fn with_location(self, place: impl Into<String>) -> CodeResult {
+        CodeResult { place: Some(place.into()), ..self }
     }
 
-    /// As the cell with this number.
-    pub(crate) fn numbered(self, cell: usize) -> Ran {
-        Ran { cells: vec![cell], ..self }
+    /// Sets the number of the cell.
+    pub(crate) fn with_number(self, cell: usize) -> CodeResult {
+        CodeResult { cells: vec![cell], ..self }
     }
 
-    /// With the outputs that the notebook has of it.
-    pub(crate) fn marked(self, mark: OutputMark) -> Ran {
-        Ran { mark: Some(mark), ..self }
+    /// Sets the outputs in the notebook.
+    pub(crate) fn with_outputs(self, mark: OutputMark) -> CodeResult {
+        CodeResult { mark: Some(mark), ..self }
     }
 
-    /// Several that showed nothing, told as one.
-    pub(crate) fn together(all: Vec<Ran>, heading: impl FnOnce(&[usize]) -> String) -> Option<Ran> {
+    /// Merges results without output into one.
+    pub(crate) fn merged(
+        all: Vec<CodeResult>,
+        heading: impl FnOnce(&[usize]) -> String,
+    ) -> Option<CodeResult> {
         let cells: Vec<usize> = all.iter().flat_map(|ran| ran.cells.iter().copied()).collect();
         let first = all.into_iter().next()?;
-        Some(Ran { heading: Some(heading(&cells)), cells, ..first })
+        Some(CodeResult { heading: Some(heading(&cells)), cells, ..first })
     }
 
-    /// It may fail without that being a failure.
-    pub(crate) fn expected(self) -> Ran {
-        Ran { is_expected: true, ..self }
+    /// Allows the cell to fail.
+    pub(crate) fn allowed_to_fail(self) -> CodeResult {
+        let ending = match self.ending {
+            CellEnding::Failed => CellEnding::FailedAllowed,
+            other => other,
+        };
+        CodeResult { ending, ..self }
     }
 
     pub(crate) fn has_failed(&self) -> bool {
-        match self.status {
-            Status::Ok => false,
-            Status::Error => !self.is_expected,
-            Status::Timeout | Status::Cancelled => true,
-        }
+        matches!(self.ending, CellEnding::Failed | CellEnding::TimedOut | CellEnding::Interrupted)
     }
 
-    /// Whether there is nothing to read of it.
+    /// Returns whether there is nothing to show.
     pub(crate) fn is_silent(&self) -> bool {
         self.text.trim().is_empty() && self.notices.is_empty() && self.pictures.list.is_empty()
     }
 
-    /// Takes the error, as one line. The end of the text and the notices do not repeat it.
+    /// Takes the error as one line, and removes it from the end of the text or from the notices.
     fn take_error(&mut self) -> String {
-        let raised = match self.status {
-            Status::Timeout | Status::Cancelled => None,
-            Status::Ok | Status::Error => self.raised.clone(),
-        };
+        let is_stopped = matches!(self.ending, CellEnding::TimedOut | CellEnding::Interrupted);
+        let raised = self.raised.clone().filter(|_| !is_stopped);
         let said = self.notices.iter().position(|said| !said.starts_with('['));
         match (raised, said) {
             (Some(raised), _) => {
@@ -165,7 +165,7 @@ impl Ran {
         }
     }
 
-    /// The error in a line, where it failed.
+    /// Returns the error in a line, if the code failed.
     fn error(&self) -> Option<String> {
         self.has_failed().then(|| self.clone().take_error())
     }
@@ -183,19 +183,19 @@ impl Ran {
             has_failed,
             pictures: self.pictures,
             mark: self.mark,
-            may_be_skipped: self.status == Status::Ok && is_long,
+            may_be_skipped: self.ending == CellEnding::Ok && is_long,
         }
     }
 }
 
-/// The interpreter of a kernel that nothing was told of yet.
-pub(crate) fn introduced(kernel: &KernelReport) -> Option<String> {
+/// Describes the interpreter of a kernel that the caller has not seen yet.
+pub(crate) fn introduction(kernel: &KernelReport) -> Option<String> {
     let python = kernel.python.as_ref()?;
     Some(format!("[{} {}]", kernel.backend, python.display()))
 }
 
-/// A text whose last notice names an artifact names also the tool that reads it.
-fn said_how_to_read(text: String, artifact: Option<&str>) -> String {
+/// Adds the name of the reading tool to a notice that names an artifact.
+fn name_reading_tool(text: String, artifact: Option<&str>) -> String {
     let named = artifact.map(|id| format!("{}]", notices::artifact(id)));
     match named.and_then(|named| text.strip_suffix(&named)) {
         Some(rest) => format!("{rest}{} (read_artifact)]", notices::artifact(artifact.unwrap_or_default())),
@@ -203,7 +203,7 @@ fn said_how_to_read(text: String, artifact: Option<&str>) -> String {
     }
 }
 
-/// A text of at most so many bytes.
+/// Cuts a text to `bytes` bytes.
 pub(crate) fn short(text: &str, bytes: usize) -> String {
     match text.len() <= bytes {
         true => text.to_owned(),
@@ -211,10 +211,10 @@ pub(crate) fn short(text: &str, bytes: usize) -> String {
     }
 }
 
-/// Composes one reply of all runs, with the lines before and behind them.
-pub(crate) fn compose(before: Vec<String>, mut ran: Vec<Ran>, behind: Vec<String>) -> Composed {
-    let mut composed = Composed { bottom: behind, ..Composed::default() };
-    let failed = ran.iter().position(Ran::has_failed);
+/// Composes a reply from results, with lines before and after them.
+pub(crate) fn compose(before: Vec<String>, mut ran: Vec<CodeResult>, behind: Vec<String>) -> ReplyDraft {
+    let mut composed = ReplyDraft { bottom: behind, ..ReplyDraft::default() };
+    let failed = ran.iter().position(CodeResult::has_failed);
     composed.is_failure = failed.is_some();
     if let Some(failed) = failed.and_then(|at| ran.get_mut(at)) {
         let error = failed.take_error();
@@ -231,24 +231,23 @@ pub(crate) fn compose(before: Vec<String>, mut ran: Vec<Ran>, behind: Vec<String
         }
         composed.artifacts.extend(ran.artifact.take());
         let mut section = ran.into_section();
-        // The first line has it.
+        // The first line has the error already.
         section.error = section.error.filter(|_| failed != Some(at));
         composed.sections.push(section);
     }
     composed
 }
 
-/// How cells that ran ended.
-pub(crate) fn summary<'a>(ran: impl IntoIterator<Item = &'a Ran>) -> RunSummary {
+/// Summarises how the cells ended.
+pub(crate) fn summary<'a>(ran: impl IntoIterator<Item = &'a CodeResult>) -> RunSummary {
     let mut summary = RunSummary::default();
     for ran in ran {
-        let ending = ending(ran.status, ran.is_expected);
-        ran.cells.iter().for_each(|cell| summary.add(ending, *cell));
+        ran.cells.iter().for_each(|cell| summary.add(ran.ending, *cell));
     }
     summary
 }
 
-/// How a cell ended, for the summary.
+/// Returns how a cell ended, for the summary.
 pub(crate) fn ending(status: Status, is_expected: bool) -> CellEnding {
     match status {
         Status::Ok => CellEnding::Ok,
@@ -259,7 +258,7 @@ pub(crate) fn ending(status: Status, is_expected: bool) -> CellEnding {
     }
 }
 
-/// Text without the module at its end, as Python puts it before the name of an exception: `json.decoder.`.
+/// Strips the module path before the name of an exception, such as `json.decoder.`.
 fn without_module(text: &str) -> &str {
     match text.strip_suffix('.') {
         Some(path) => path.trim_end_matches(|letter: char| letter.is_alphanumeric() || "._".contains(letter)),

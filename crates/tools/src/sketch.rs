@@ -1,32 +1,32 @@
-//! The outline of a cell beside its first line: the number of lines, the kinds of its outputs, and the names
-//! that its code defines. A cheap scan of the text, not a parser: names bound inside blocks are left out.
+//! The outline of a cell: number of lines, kinds of outputs, and defined names. A cheap scan, not a
+//! parser: names bound inside blocks are left out.
 
 use cellist_notebook::{Cell, CellType};
 use cellist_output::Output;
 use serde::Serialize;
 
-/// Outputs that have more bytes in the file are not read for their kinds.
+/// Larger outputs are not read for their kinds.
 const MOST_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
-/// A longer source is not scanned.
+/// Longer sources are not scanned.
 const MOST_SOURCE_BYTES: usize = 256 * 1024;
-/// How many names are listed.
+/// Names listed at most.
 const MOST_NAMES: usize = 8;
 
-/// A cell in a few words.
+/// The outline of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CellSketch {
-    /// How many lines its source has.
+    /// The lines of the source.
     pub lines: usize,
-    /// The kinds of its outputs, each once, in their order.
+    /// The kinds of outputs, each once, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<&'static str>,
-    /// The names that its code defines at the top level, in their order.
+    /// The names defined at the top level, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub defines: Vec<String>,
 }
 
 impl CellSketch {
-    /// Of a cell of a notebook in this language.
+    /// Outlines a cell of a notebook in `language`.
     pub(crate) fn of(cell: &Cell, language: &str) -> CellSketch {
         let source = cell.source();
         let is_python = cell.cell_type() == CellType::Code && language.eq_ignore_ascii_case("python");
@@ -38,18 +38,18 @@ impl CellSketch {
         CellSketch { lines: source.lines().count(), outputs: output_kinds(cell), defines }
     }
 
-    /// `, 4 lines`, where there is more than the first.
+    /// Returns `, 4 lines` if there are several.
     pub(crate) fn size(&self) -> String {
         if self.lines > 1 { format!(", {} lines", self.lines) } else { String::new() }
     }
 
-    /// `, shows text+image`, where it has outputs.
+    /// Returns `, shows text+image` if there are outputs.
     pub(crate) fn shows(&self) -> String {
         let kinds = self.outputs.join("+");
         if kinds.is_empty() { kinds } else { format!(", shows {kinds}") }
     }
 
-    /// ` → a b`: the names that are not in the first line anyway.
+    /// Returns ` → a b`: the names that the first line does not have.
     pub(crate) fn further_names(&self, first_line: &str) -> String {
         let names: Vec<&str> =
             self.defines.iter().map(String::as_str).filter(|name| !first_line.contains(name)).collect();
@@ -91,17 +91,17 @@ fn output_kind(output: &Output) -> &'static str {
     }
 }
 
-/// The names that Python code binds at its top level, each once.
+/// Lists the names that Python code binds at the top level, each once.
 fn defined(source: &str) -> Vec<String> {
     let first = source.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    // A cell magic whose body is not Python defines nothing that can be seen here.
+    // The body of another cell magic is not Python.
     if first.starts_with("%%") && !["%%time", "%%capture", "%%prun"].iter().any(|it| first.starts_with(it)) {
         return Vec::new();
     }
     let mut names: Vec<String> = Vec::new();
     for statement in statements(source) {
         for name in bound(&statement) {
-            // `_` takes a value that nobody reads.
+            // `_` is a placeholder.
             let is_read = name.contains(|letter| letter != '_');
             if is_read && names.iter().all(|known| known != name) {
                 names.push(name.to_owned());
@@ -111,7 +111,8 @@ fn defined(source: &str) -> Vec<String> {
     names
 }
 
-/// Statements that begin at the first column, each on one line, with strings emptied and comments left out.
+/// Splits code into top-level statements, each on one line, without comments and with empty
+/// strings.
 fn statements(source: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut statement = String::new();
@@ -154,7 +155,8 @@ fn statements(source: &str) -> Vec<String> {
     found
 }
 
-/// How many bytes a string literal has that the text begins with. One that is not closed ends with its line.
+/// Returns the length of the string literal at the start of a text. An unclosed one ends with its
+/// line.
 fn string_length(text: &str, quote: char) -> usize {
     let triple = [quote; 3].iter().collect::<String>();
     let (end, is_triple) = match text.starts_with(&triple) {
@@ -175,14 +177,14 @@ fn string_length(text: &str, quote: char) -> usize {
     text.len()
 }
 
-/// The names that a statement binds.
+/// Lists the names that a statement binds.
 fn bound(statement: &str) -> Vec<&str> {
     let (word, rest) = statement.split_once(char::is_whitespace).unwrap_or((statement, ""));
     let rest = rest.trim();
     match word {
         "async" if rest.starts_with("def ") => bound(rest),
         "def" | "class" => Vec::from_iter(identifier(rest)),
-        // Of `a.b` the first part is bound, of `a.b as c` the last.
+        // `a.b` binds its first part, `a.b as c` its last.
         "import" => {
             rest.split(',').filter_map(|part| identifier(alias(part).unwrap_or(part).trim())).collect()
         }
@@ -198,12 +200,12 @@ fn bound(statement: &str) -> Vec<&str> {
     }
 }
 
-/// The name behind `as`.
+/// Returns the name after `as`.
 fn alias(part: &str) -> Option<&str> {
     part.split_once(" as ").map(|(_, name)| name)
 }
 
-/// The targets of an assignment, without those that are attributes or items.
+/// Lists the targets of an assignment, without attributes and items.
 fn assigned(statement: &str) -> Vec<&str> {
     let mut targets = Vec::new();
     let (mut depth, mut begin) = (0_usize, 0);
@@ -215,7 +217,7 @@ fn assigned(statement: &str) -> Vec<&str> {
             b'=' if depth == 0 => {
                 let before = at.checked_sub(1).map_or(b' ', |at| bytes[at]);
                 let is_equal = bytes.get(at + 1) == Some(&b'=') || before == b'=';
-                // Such as `+=`, which binds nothing new, and comparisons.
+                // Comparisons, and operators such as `+=`, bind no new name.
                 if is_equal || b"!<>:+-*/%&|^@".contains(&before) {
                     return targets;
                 }
@@ -228,7 +230,7 @@ fn assigned(statement: &str) -> Vec<&str> {
     targets
 }
 
-/// The plain names of a target: `a`, `a: int`, `a, *b`, `(a, b)`.
+/// Lists the plain names of a target: `a`, `a: int`, `a, *b`, `(a, b)`.
 fn names_in(target: &str) -> Vec<&str> {
     let unannotated = match target.split_once(':') {
         Some((name, _)) if !target.trim_start().starts_with(['(', '[']) => name,
@@ -236,12 +238,12 @@ fn names_in(target: &str) -> Vec<&str> {
     };
     let parts = unannotated.split(',').map(|part| part.trim_matches(['(', ')', '[', ']', '*', ' ']));
     let whole = |part: &'_ &str| identifier(part) == Some(*part);
-    // `table[a, b]` is an item, and no list of names.
+    // `table[a, b]` is an item, not a list of names.
     let is_item = unannotated.trim().find('[').is_some_and(|at| at > 0);
     if is_item { Vec::new() } else { parts.filter(whole).collect() }
 }
 
-/// The identifier that a text begins with.
+/// Returns the identifier at the start of a text.
 fn identifier(text: &str) -> Option<&str> {
     let end = text.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(text.len());
     let name = &text[..end];

@@ -1,5 +1,5 @@
-//! The tools. One file each, with its input, description, access and function; the table below lists them, and names,
-//! definitions and the dispatch of calls are made of it.
+//! The tools. Each has a file with its input, description, access and function. The table below
+//! lists them; names, definitions and dispatch derive from it.
 
 mod add_notebook_cell;
 mod bash;
@@ -27,100 +27,116 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::answer::{Answer, Block, Refusal};
+use crate::answer::{AnswerBlock, ToolAnswer, ToolRefusal};
 use crate::input::{
-    self, BadArguments, CellType, Field, Input, Kind, MaxOutput, Seconds, Whole, choice, input,
+    self, BadArguments, CellType, Field, FieldKind, Input, MaxOutput, Seconds, WholeNumber, choice, input,
 };
-use crate::mode::{Access, Mode};
-use crate::toolbox::{Call, Toolbox};
+use crate::mode::{CallAccess, Mode};
+use crate::toolbox::{CallContext, Toolbox};
 
-/// A tool: the input of a call, whose documentation is the description, and all else that there is to know.
+/// A tool: the input of a call, and the function that carries it out.
+///
+/// The documentation of the input is the description that an agent reads. The toolbox validates the
+/// arguments and checks the mode before it calls `run`. Dropping the future of `run` abandons the
+/// answer; a run that it started goes on. Errors are refusals, which a model reads.
 pub(crate) trait Tool: Input {
     const FACTS: ToolFacts;
 
-    /// What this call amounts to: an edit of a notebook, a change that is also run, or an interrupt may be more than the least.
-    fn access(&self) -> Access {
+    /// Returns the effect of this call, which may exceed the minimum: an edit that also runs, or an
+    /// interrupt.
+    fn access(&self) -> CallAccess {
         Self::FACTS.access
     }
 
-    /// The text that the call writes to a file, for the check of redaction marks.
-    fn writing(&self) -> Option<Writing<'_>> {
+    /// Returns the text that the call writes to a file, for the check of redaction marks.
+    fn writing(&self) -> Option<PendingWrite<'_>> {
         None
     }
 
-    /// Carries the call out.
-    fn run(self, toolbox: &Toolbox, call: Call<'_>) -> impl Future<Output = Result<Answer, Refusal>> + Send;
+    /// Carries out the call.
+    fn run(
+        self,
+        toolbox: &Toolbox,
+        call: CallContext<'_>,
+    ) -> impl Future<Output = Result<ToolAnswer, ToolRefusal>> + Send;
 }
 
-/// The facts about a tool that its input does not tell.
+/// Facts about a tool beyond its input.
 #[derive(Clone, Copy, Debug)]
 pub struct ToolFacts {
-    /// The least that a call amounts to.
-    pub access: Access,
-    /// The callers that are offered it.
+    /// The minimum effect of a call.
+    pub access: CallAccess,
+    /// The callers that are offered the tool.
     pub group: ToolGroup,
     /// Whether a call may overwrite or remove content.
     pub destroys: bool,
-    /// Whether a second call with the same arguments changes nothing more.
+    /// Whether repeating a call changes nothing more.
     pub repeats: bool,
-    /// Its line in the prompts about notebooks.
+    /// The line in the prompts about notebooks.
     pub(crate) prompt: &'static str,
-    /// Its form in modes that do not run code, where that differs.
-    looking: Option<Looking>,
+    /// The form in modes that do not run code, if it differs.
+    looking: Option<ReadOnlyForm>,
 }
 
-/// Which callers are offered a tool.
+/// The callers that are offered a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToolGroup {
-    /// Those with a notebook to work on.
+    /// Callers with a notebook to work on.
     Notebook,
-    /// All that may change notebooks: it makes a notebook to work on.
+    /// Callers that may change notebooks: the tool creates one.
     NewNotebook,
-    /// Those that run Python.
+    /// Callers that run Python.
     Python,
-    /// Those that have a shell.
+    /// Callers with a shell.
     Shell,
-    /// All.
+    /// All callers.
     General,
 }
 
-/// A tool in modes that do not run code.
+/// The form of a tool in modes that do not run code.
 #[derive(Clone, Copy, Debug)]
-struct Looking {
+struct ReadOnlyForm {
     description: &'static str,
     fields: &'static [Field],
     prompt: &'static str,
 }
 
 /// The text that a call writes.
-pub(crate) struct Writing<'a> {
-    pub(crate) file: WrittenFile<'a>,
+pub(crate) struct PendingWrite<'a> {
+    pub(crate) file: WriteTarget<'a>,
     pub(crate) texts: Vec<&'a str>,
 }
 
-/// The file that a text is written to.
-pub(crate) enum WrittenFile<'a> {
+impl<'a> PendingWrite<'a> {
+    /// Writes one text to the named notebook, or to the active one.
+    fn to_notebook(named: Option<&'a str>, text: &'a str) -> PendingWrite<'a> {
+        PendingWrite { file: WriteTarget::Notebook(named), texts: vec![text] }
+    }
+}
+
+/// The file that a call writes to.
+pub(crate) enum WriteTarget<'a> {
     /// The file at a path.
     Path(&'a str),
-    /// The named notebook, else the active one.
+    /// The named notebook, or the active one.
     Notebook(Option<&'a str>),
 }
 
 /// A tool as an agent reads about it.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
-    /// Its name.
+    /// The name.
     pub name: ToolName,
-    /// Its purpose, and facts to know before a call.
+    /// The purpose, and facts to know before a call.
     pub description: &'static str,
-    /// The arguments that it takes.
+    /// The arguments.
     pub fields: &'static [Field],
-    /// All else that there is to know.
+    /// More facts.
     pub facts: ToolFacts,
 }
 
 macro_rules! tools {
-    ($($module:ident::$tool:ident,)+) => {
+    ($($module:ident::$input:ident => $tool:ident,)+) => {
         /// A tool.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[expect(missing_docs, reason = "each is the tool of that name")]
@@ -129,54 +145,54 @@ macro_rules! tools {
         }
 
         impl ToolName {
-            /// All of them, in the order in which they are listed.
+            /// All tools, in listing order.
             pub const ALL: [ToolName; [$(ToolName::$tool),+].len()] = [$(ToolName::$tool),+];
 
-            /// As an agent calls it.
+            /// Returns the name that agents call.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(ToolName::$tool => stringify!($module)),+
                 }
             }
 
-            /// The tool as an agent reads about it.
+            /// Returns the definition of the tool.
             pub fn definition(self) -> Definition {
                 match self {
-                    $(ToolName::$tool => Definition::new::<$module::$tool>(self)),+
+                    $(ToolName::$tool => Definition::new::<$module::$input>(self)),+
                 }
             }
         }
 
-        /// A call whose arguments were read.
+        /// A call with parsed arguments.
         pub(crate) enum ToolRequest {
-            $($tool($module::$tool)),+
+            $($tool($module::$input)),+
         }
 
         impl ToolRequest {
-            /// Reads the arguments of a call.
+            /// Parses the arguments of a call.
             pub(crate) fn read(tool: ToolName, given: &Value) -> Result<ToolRequest, BadArguments> {
                 match tool {
                     $(ToolName::$tool => Input::read(tool.as_str(), given).map(ToolRequest::$tool)),+
                 }
             }
 
-            /// What it amounts to.
-            pub(crate) fn access(&self) -> Access {
+            /// Returns the effect of the call.
+            pub(crate) fn access(&self) -> CallAccess {
                 match self {
                     $(ToolRequest::$tool(input) => input.access()),+
                 }
             }
 
-            /// The text that it writes to a file.
-            pub(crate) fn writing(&self) -> Option<Writing<'_>> {
+            /// Returns the text that the call writes to a file.
+            pub(crate) fn writing(&self) -> Option<PendingWrite<'_>> {
                 match self {
                     $(ToolRequest::$tool(input) => input.writing()),+
                 }
             }
 
-            /// Carries it out.
-            pub(crate) async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
-                // On the heap: a call needs room for one tool, not for the largest of them.
+            /// Carries out the call.
+            pub(crate) async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
+                // On the heap: a call needs space for one tool, not for the largest.
                 match self {
                     $(ToolRequest::$tool(input) => Box::pin(input.run(toolbox, call)).await),+
                 }
@@ -186,45 +202,45 @@ macro_rules! tools {
 }
 
 tools! {
-    get_notebook_cells::GetNotebookCells,
-    get_cell_outputs::GetCellOutputs,
-    search_notebook::SearchNotebook,
-    run_notebook_cells::RunNotebookCells,
-    add_notebook_cell::AddNotebookCell,
-    update_notebook_cell::UpdateNotebookCell,
-    delete_notebook_cells::DeleteNotebookCells,
-    move_notebook_cell::MoveNotebookCell,
-    undo::Undo,
-    create_notebook::CreateNotebook,
-    notebook_kernel::NotebookKernel,
-    notebook::Notebook,
-    read::Read,
-    edit::Edit,
-    write::Write,
-    python::Python,
-    eval::Eval,
-    bash::Bash,
-    get_variables::GetVariables,
-    wait::Wait,
-    read_artifact::ReadArtifact,
+    get_notebook_cells::GetNotebookCellsInput => GetNotebookCells,
+    get_cell_outputs::GetCellOutputsInput => GetCellOutputs,
+    search_notebook::SearchNotebookInput => SearchNotebook,
+    run_notebook_cells::RunNotebookCellsInput => RunNotebookCells,
+    add_notebook_cell::AddNotebookCellInput => AddNotebookCell,
+    update_notebook_cell::UpdateNotebookCellInput => UpdateNotebookCell,
+    delete_notebook_cells::DeleteNotebookCellsInput => DeleteNotebookCells,
+    move_notebook_cell::MoveNotebookCellInput => MoveNotebookCell,
+    undo::UndoInput => Undo,
+    create_notebook::CreateNotebookInput => CreateNotebook,
+    notebook_kernel::NotebookKernelInput => NotebookKernel,
+    notebook::NotebookInput => Notebook,
+    read::ReadInput => Read,
+    edit::EditInput => Edit,
+    write::WriteInput => Write,
+    python::PythonInput => Python,
+    eval::EvalInput => Eval,
+    bash::BashInput => Bash,
+    get_variables::GetVariablesInput => GetVariables,
+    wait::WaitInput => Wait,
+    read_artifact::ReadArtifactInput => ReadArtifact,
 }
 
 impl ToolName {
-    /// The tool that an agent calls so.
+    /// Finds a tool by name.
     pub fn from_name(name: &str) -> Option<ToolName> {
         ToolName::ALL.into_iter().find(|tool| tool.as_str() == name)
     }
 
-    /// The facts about it.
+    /// Returns the facts about the tool.
     pub fn facts(self) -> ToolFacts {
         self.definition().facts
     }
 
-    /// The tool as a mode lists it: without the parts that the mode refuses in every call.
+    /// Returns the definition for a mode, without parts that the mode always refuses.
     pub fn in_mode(self, mode: Mode) -> Definition {
         let Definition { name, description, fields, facts } = self.definition();
-        match facts.looking.filter(|_| !mode.allows(Access::Run)) {
-            Some(Looking { description, fields, prompt }) => {
+        match facts.looking.filter(|_| !mode.allows(CallAccess::Run)) {
+            Some(ReadOnlyForm { description, fields, prompt }) => {
                 Definition { name, description, fields, facts: ToolFacts { prompt, ..facts } }
             }
             None => Definition { name, description, fields, facts },
@@ -239,14 +255,14 @@ impl fmt::Display for ToolName {
 }
 
 impl ToolFacts {
-    /// Of a tool that all callers are offered, and that may destroy content where it changes any.
-    const fn new(access: Access) -> ToolFacts {
+    /// Creates the facts of a tool for all callers that may destroy content.
+    const fn new(access: CallAccess) -> ToolFacts {
         let group = ToolGroup::General;
         ToolFacts { access, group, destroys: true, repeats: false, prompt: "", looking: None }
     }
 
-    /// Of a tool for work on a notebook, with its line in prompts.
-    const fn of_notebooks(access: Access, prompt: &'static str) -> ToolFacts {
+    /// Creates the facts of a notebook tool, with its line in prompts.
+    const fn of_notebooks(access: CallAccess, prompt: &'static str) -> ToolFacts {
         ToolFacts { group: ToolGroup::Notebook, prompt, ..ToolFacts::new(access) }
     }
 }
@@ -256,15 +272,16 @@ impl Definition {
         Definition { name, description: T::ABOUT, fields: T::FIELDS, facts: T::FACTS }
     }
 
-    /// The schema of its arguments.
+    /// Returns the JSON schema of the arguments.
     pub fn schema(&self) -> Value {
         input::schema(self.fields)
     }
 
-    /// Whether no call of it can change anything or run code, in a mode.
+    /// Returns whether no call in this mode changes anything or runs code.
     pub fn only_looks(&self, mode: Mode) -> bool {
-        // A tool with a form for modes that only look does more in the others.
-        self.facts.access == Access::Look && (self.facts.looking.is_none() || !mode.allows(Access::Run))
+        // A tool with a read-only form does more in other modes.
+        self.facts.access == CallAccess::Look
+            && (self.facts.looking.is_none() || !mode.allows(CallAccess::Run))
     }
 }
 

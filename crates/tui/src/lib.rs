@@ -1,5 +1,7 @@
 //! The terminal interface: cells as blocks of styled lines, images, and the screens made of them.
 
+#![doc = include_str!("../README.md")]
+
 mod ansi;
 mod block;
 mod block_list;
@@ -41,4 +43,4 @@ pub use style::TextRole;
 pub use table::{ColumnAlignment, Table};
 pub use terminal::{detect_images, size, width_of};
 pub use text::{display_width, fit_to_width, to_plain, visible};
-pub use viewer::{LaunchResolver, NotebookViewer};
+pub use viewer::NotebookViewer;

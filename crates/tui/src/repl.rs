@@ -5,20 +5,15 @@ mod export;
 mod model;
 
 use std::io;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use cellist_host::{
-    Call, CallReport, CallView, Code, Event as HostEvent, HostClient, Order, Reply, Request, Result,
+    CallReport, CallRequest, CallView, Code, Event as HostEvent, FailureKind, HostClient, Reply, Request, Result,
 };
 
 use crate::graphics::ImageSupport;
 use crate::screen_loop::{LoopEvent, RunningRequest, ScreenLoop};
-use crate::viewer::LaunchResolver;
 use model::{ReplAction, ReplModel};
-
-/// Shown for code that the user interrupted before a kernel was chosen.
-const NOT_STARTED: &str = "interrupted before anything ran";
 
 /// The files that the REPL uses.
 pub trait ReplStorage {
@@ -37,9 +32,7 @@ pub trait ReplStorage {
 /// One piece of code runs at a time. Leaving interrupts it. The session itself belongs to the host and may outlive the REPL.
 pub struct Repl {
     /// The parameters of calls, without code.
-    pub call: Call,
-    /// Decides how to start the kernel.
-    pub orders: LaunchResolver,
+    pub call: CallRequest,
     /// The history and the saved notebooks.
     pub storage: Box<dyn ReplStorage>,
     /// The terminal's support for images.
@@ -49,7 +42,7 @@ pub struct Repl {
 }
 
 enum ReplReply {
-    Ran(Result<Reply>, Box<Call>),
+    Ran(Result<Reply>),
     /// Completions for the text before this cursor.
     Completed(Result<Reply>, usize),
     /// The documentation of this name.
@@ -58,15 +51,6 @@ enum ReplReply {
 }
 
 type ReplLoop = ScreenLoop<ReplReply>;
-
-/// How the search for a kernel ended.
-enum LaunchSearch {
-    Found(Box<Order>),
-    Failed(String),
-    Interrupted,
-    /// The user left the REPL.
-    Left,
-}
 
 impl Repl {
     /// Runs until the user leaves. Returns the transcript for the terminal.
@@ -91,11 +75,7 @@ impl Repl {
                     action => self.perform(client, &mut screen, model, action),
                 },
                 LoopEvent::Progress(view) => model.show_progress(&view),
-                LoopEvent::Reply(reply) => {
-                    if !self.take_reply(client, &mut screen, model, reply).await? {
-                        return Ok(());
-                    }
-                }
+                LoopEvent::Reply(reply) => take_reply(&mut screen, model, reply),
                 LoopEvent::Tick => model.tick(Instant::now()),
             }
         }
@@ -108,7 +88,7 @@ impl Repl {
             ReplAction::Run(code) => {
                 self.storage.remember(&code);
                 let cells = vec![Code { code, ..Code::default() }];
-                start(client, screen, Call { cells, ..self.call.clone() });
+                start(client, screen, CallRequest { cells, ..self.call.clone() });
             }
             ReplAction::Interrupt => drop(screen.cancel_running()),
             ReplAction::Restart => {
@@ -130,112 +110,43 @@ impl Repl {
             }
         }
     }
-
-    /// Applies a reply. Returns whether the REPL continues.
-    async fn take_reply(
-        &self,
-        client: &HostClient,
-        screen: &mut ReplLoop,
-        model: &mut ReplModel,
-        reply: ReplReply,
-    ) -> io::Result<bool> {
-        match reply {
-            ReplReply::Ran(reply, call) => return self.take_run(client, screen, model, reply, *call).await,
-            ReplReply::Completed(Ok(Reply::Completion { matches, start, end }), cursor) => {
-                model.complete(matches, start, end, cursor);
-            }
-            ReplReply::Inspected(Ok(Reply::Inspection(text)), code) => model.show_inspection(&code, text),
-            ReplReply::Completed(Ok(_), _) | ReplReply::Inspected(Ok(_), _) => {}
-            ReplReply::Completed(Err(error), _)
-            | ReplReply::Inspected(Err(error), _)
-            | ReplReply::Restarted(Err(error)) => model.show_message(&error.to_string()),
-            ReplReply::Restarted(Ok(_)) => model.show_message("kernel restarted"),
-        }
-        Ok(true)
-    }
-
-    /// Applies the reply to a call. A call without a kernel is repeated with a launch. Returns whether the REPL continues.
-    async fn take_run(
-        &self,
-        client: &HostClient,
-        screen: &mut ReplLoop,
-        model: &mut ReplModel,
-        reply: Result<Reply>,
-        call: Call,
-    ) -> io::Result<bool> {
-        if matches!(reply, Ok(Reply::Unordered { .. })) && screen.is_cancelled() {
-            screen.running = None;
-            model.end_interrupted(NOT_STARTED);
-            return Ok(true);
-        }
-        let reply = match reply {
-            Ok(Reply::Unordered { cwd }) if call.order.is_none() => {
-                match self.find_launch(cwd, screen, model).await? {
-                    LaunchSearch::Found(order) => {
-                        start(client, screen, Call { order: Some(*order), ..call });
-                        return Ok(true);
-                    }
-                    LaunchSearch::Left => return Ok(false),
-                    LaunchSearch::Interrupted => {
-                        screen.running = None;
-                        model.end_interrupted(NOT_STARTED);
-                        return Ok(true);
-                    }
-                    LaunchSearch::Failed(why) => Err(why),
-                }
-            }
-            Ok(Reply::Called(report)) => Ok(report),
-            Ok(_) => Err("nothing ran".to_owned()),
-            Err(error) => Err(error.to_string()),
-        };
-        screen.running = None;
-        match reply {
-            Ok(report) => model.end_run(*report),
-            Err(why) => model.end_failed(&why),
-        }
-        Ok(true)
-    }
-
-    /// Decides how to start a kernel. The screen stays responsive meanwhile.
-    async fn find_launch(
-        &self,
-        cwd: PathBuf,
-        screen: &mut ReplLoop,
-        model: &mut ReplModel,
-    ) -> io::Result<LaunchSearch> {
-        let mut finding = (self.orders)(cwd);
-        loop {
-            screen.draw(|area, buffer| model.draw(area, buffer))?;
-            tokio::select! {
-                biased;
-                found = &mut finding => return Ok(match found {
-                    Ok(order) => LaunchSearch::Found(Box::new(order)),
-                    Err(why) => LaunchSearch::Failed(why),
-                }),
-                event = screen.next_key() => match event {
-                    LoopEvent::Exit => return Ok(LaunchSearch::Left),
-                    LoopEvent::Input(event) => match model.handle(&event) {
-                        ReplAction::Leave => return Ok(LaunchSearch::Left),
-                        ReplAction::Interrupt => return Ok(LaunchSearch::Interrupted),
-                        _ => {}
-                    },
-                    _ => model.tick(Instant::now()),
-                },
-            }
-        }
-    }
 }
 
-fn start(client: &HostClient, screen: &mut ReplLoop, call: Call) {
-    let pending = client.begin(Request::Call(Box::new(call.clone())));
+fn start(client: &HostClient, screen: &mut ReplLoop, call: CallRequest) {
+    let pending = client.begin(Request::Call(Box::new(call)));
     screen.running = Some(RunningRequest::new(&pending));
-    screen.work.spawn(async move { ReplReply::Ran(pending.done().await, Box::new(call)) });
+    screen.work.spawn(async move { ReplReply::Ran(pending.done().await) });
+}
+
+fn take_reply(screen: &mut ReplLoop, model: &mut ReplModel, reply: ReplReply) {
+    match reply {
+        ReplReply::Ran(reply) => {
+            screen.running = None;
+            match reply {
+                Ok(Reply::Called(report)) => model.end_run(*report),
+                Ok(_) => model.end_failed("nothing ran"),
+                Err(error) if error.kind() == FailureKind::Interrupted => {
+                    model.end_interrupted(&error.to_string());
+                }
+                Err(error) => model.end_failed(&error.to_string()),
+            }
+        }
+        ReplReply::Completed(Ok(Reply::Completion { matches, start, end }), cursor) => {
+            model.complete(matches, start, end, cursor);
+        }
+        ReplReply::Inspected(Ok(Reply::Inspection(text)), code) => model.show_inspection(&code, text),
+        ReplReply::Completed(Ok(_), _) | ReplReply::Inspected(Ok(_), _) => {}
+        ReplReply::Completed(Err(error), _)
+        | ReplReply::Inspected(Err(error), _)
+        | ReplReply::Restarted(Err(error)) => model.show_message(&error.to_string()),
+        ReplReply::Restarted(Ok(_)) => model.show_message("kernel restarted"),
+    }
 }
 
 fn call_view(event: &HostEvent) -> Option<CallView> {
     match event {
         HostEvent::Call(view) => Some(view.clone()),
-        HostEvent::Run(_) | HostEvent::Tool(_) => None,
+        HostEvent::Starting(_) | HostEvent::Run(_) | HostEvent::Tool(_) => None,
     }
 }
 

@@ -86,24 +86,10 @@ impl<R: 'static> ScreenLoop<R> {
         Ok(event)
     }
 
-    /// Waits for the next input or tick only. All other events wait for the next call of [`next`](ScreenLoop::next).
-    pub(crate) async fn next_key(&mut self) -> LoopEvent<(), R> {
-        tokio::select! {
-            biased;
-            event = self.keys.recv() => event.map_or(LoopEvent::Exit, LoopEvent::Input),
-            _ = self.tick.tick() => LoopEvent::Tick,
-        }
-    }
-
     /// Cancels the running request, if there is one. Returns whether there was one.
-    pub(crate) fn cancel_running(&mut self) -> bool {
-        let running = self.running.as_mut();
+    pub(crate) fn cancel_running(&self) -> bool {
+        let running = self.running.as_ref();
         running.map(RunningRequest::cancel).is_some()
-    }
-
-    /// Whether the user has cancelled the running request.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        self.running.as_ref().is_some_and(|running| running.is_cancelled)
     }
 }
 
@@ -138,17 +124,14 @@ impl ExitSignals {
 pub(crate) struct RunningRequest {
     stop: Stop,
     events: watch::Receiver<Option<HostEvent>>,
-    /// Whether the user has cancelled it. It must not be sent a second time then.
-    is_cancelled: bool,
 }
 
 impl RunningRequest {
     pub(crate) fn new(pending: &Pending) -> RunningRequest {
-        RunningRequest { stop: pending.stop(), events: pending.events(), is_cancelled: false }
+        RunningRequest { stop: pending.stop(), events: pending.events() }
     }
 
-    fn cancel(&mut self) {
-        self.is_cancelled = true;
+    fn cancel(&self) {
         self.stop.stop();
     }
 }

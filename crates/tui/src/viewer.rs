@@ -3,15 +3,13 @@
 mod keys;
 mod model;
 
-use std::future::Future;
 use std::io;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use cellist_host::{
-    Author, Bar, Call, Error, Event as HostEvent, HostClient, NotebookAsk, NotebookReply, NotebookRun,
-    NotebookWhole, OnNotebook, Order, OutputForm, Reply, Request, Result,
+    Author, Bar, CallRequest, Error, Event as HostEvent, HostClient, NotebookAsk, NotebookReply, NotebookRun,
+    NotebookWhole, OnNotebook, OutputForm, Reply, Request, Result,
 };
 use cellist_notebook::CellId;
 use tokio::time::sleep;
@@ -26,10 +24,6 @@ const PAUSE: Duration = Duration::from_millis(75);
 /// The request for the whole notebook.
 const FOLLOW: NotebookAsk = NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
 
-/// Decides how to start a kernel in a folder. The error is a message for the user.
-pub type LaunchResolver =
-    Box<dyn Fn(PathBuf) -> Pin<Box<dyn Future<Output = std::result::Result<Order, String>>>>>;
-
 /// A notebook on the screen.
 ///
 /// The viewer keeps a replica of the notebook and asks the host for changes, one request at a time. If the replica cannot
@@ -38,15 +32,13 @@ pub struct NotebookViewer {
     /// The absolute path of the notebook.
     pub path: PathBuf,
     /// The parameters of runs, without cells.
-    pub call: Call,
+    pub call: CallRequest,
     /// Maximum bytes of a cell's outputs in the notebook.
     pub max_output: Option<usize>,
     /// Whether runs record their times in the notebook.
     pub timing: bool,
     /// The author of runs.
     pub author: Author,
-    /// Decides how to start the kernel.
-    pub orders: LaunchResolver,
     /// The terminal's support for images.
     pub images: ImageSupport,
     /// Whether the screen has colour.
@@ -56,8 +48,7 @@ pub struct NotebookViewer {
 enum ViewerReply {
     /// The changes of the notebook.
     Changes(Result<Reply>),
-    /// A run, with its cells and whether it named a kernel to start.
-    Ran(Result<Reply>, Vec<CellId>, bool),
+    Ran(Result<Reply>),
     /// An interrupt or a restart.
     Control(Result<Reply>),
 }
@@ -92,7 +83,7 @@ impl NotebookViewer {
                 LoopEvent::Input(event) => match model.handle(&event) {
                     ViewerAction::Nothing => {}
                     ViewerAction::Leave => return Ok(()),
-                    ViewerAction::Run(cells) => self.run(client, &mut screen, cells, None),
+                    ViewerAction::Run(cells) => self.run(client, &mut screen, cells),
                     ViewerAction::Interrupt => {
                         if !screen.cancel_running() {
                             let session = self.call.session.clone();
@@ -104,13 +95,13 @@ impl NotebookViewer {
                     }
                 },
                 LoopEvent::Progress((cell, bar)) => model.set_progress(cell, bar.as_ref()),
-                LoopEvent::Reply(reply) => self.take_reply(client, &mut screen, &mut model, reply).await,
+                LoopEvent::Reply(reply) => self.take_reply(client, &mut screen, &mut model, reply),
                 LoopEvent::Tick => model.tick(Instant::now()),
             }
         }
     }
 
-    async fn take_reply(
+    fn take_reply(
         &self,
         client: &HostClient,
         screen: &mut ViewerLoop,
@@ -119,18 +110,7 @@ impl NotebookViewer {
     ) {
         match reply {
             ViewerReply::Changes(reply) => self.take_changes(client, screen, model, reply),
-            ViewerReply::Ran(Ok(Reply::Unordered { .. }), ..) if screen.is_cancelled() => {
-                screen.running = None;
-                model.show_message("interrupted before anything ran");
-            }
-            ViewerReply::Ran(Ok(Reply::Unordered { cwd }), cells, false) => match (self.orders)(cwd).await {
-                Ok(order) => self.run(client, screen, cells, Some(order)),
-                Err(why) => {
-                    screen.running = None;
-                    model.show_message(&why);
-                }
-            },
-            ViewerReply::Ran(reply, ..) => {
+            ViewerReply::Ran(reply) => {
                 screen.running = None;
                 model.show_run_result(&reply);
             }
@@ -173,12 +153,11 @@ impl NotebookViewer {
         });
     }
 
-    fn run(&self, client: &HostClient, screen: &mut ViewerLoop, cells: Vec<CellId>, order: Option<Order>) {
-        let has_order = order.is_some();
+    fn run(&self, client: &HostClient, screen: &mut ViewerLoop, cells: Vec<CellId>) {
         let run = NotebookRun {
             path: self.path.clone(),
-            cells: cells.clone(),
-            call: Call { order, ..self.call.clone() },
+            cells,
+            call: self.call.clone(),
             allow_errors: false,
             max_output: self.max_output,
             timing: self.timing,
@@ -186,7 +165,7 @@ impl NotebookViewer {
         };
         let pending = client.begin(Request::Run(Box::new(run)));
         screen.running = Some(RunningRequest::new(&pending));
-        screen.work.spawn(async move { ViewerReply::Ran(pending.done().await, cells, has_order) });
+        screen.work.spawn(async move { ViewerReply::Ran(pending.done().await) });
     }
 
     fn control(&self, client: &HostClient, screen: &mut ViewerLoop, request: Request) {
@@ -202,6 +181,6 @@ fn running_cell(event: &HostEvent) -> Option<(Option<CellId>, Option<Bar>)> {
             let cell = state.running().map(|step| step.cell.as_str().into());
             Some((cell, state.call.as_ref().and_then(|call| call.bar.clone())))
         }
-        HostEvent::Call(_) | HostEvent::Tool(_) => None,
+        HostEvent::Starting(_) | HostEvent::Call(_) | HostEvent::Tool(_) => None,
     }
 }

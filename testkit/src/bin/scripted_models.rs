@@ -1,6 +1,6 @@
-//! The tests' provider of models as a program, for tests that are not written in Rust. It reads what to say as lines of
-//! JSON, prints its port and what it was asked the same way, and ends with its input. Each order is answered when it is
-//! done, after all that was asked before.
+//! The scripted provider of models as a program, for tests that are not in Rust. Reads commands as
+//! JSON lines. Prints its port and all events as JSON lines, and ends with its input. Confirms each
+//! command after all earlier requests.
 
 #![expect(clippy::print_stdout, reason = "that is how it is read")]
 
@@ -13,30 +13,30 @@ use testkit::{Models, Said};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Order {
-    /// Says this too, after what is left.
+enum ScriptCommand {
+    /// Appends an answer to the script.
     Say(Said),
-    /// Says nothing of what is left.
+    /// Clears the script.
     Forget,
-    /// Lets so many answers that are held go on.
+    /// Lets this many held answers continue.
     Release(usize),
-    /// Does nothing, and is answered as all orders are.
+    /// Does nothing. The confirmation orders it after earlier requests.
     Wait,
 }
 
 fn main() -> ExitCode {
     let models = Models::start_telling([], |news| {
         let mut out = io::stdout().lock();
-        // Nobody reads any more only when the input has ended too.
+        // The reader is gone only when the input has ended too.
         let _ = writeln!(out, "{}", json!(news)).and_then(|()| out.flush());
     });
     println!("{}", json!({ "port": models.port() }));
     for (number, line) in io::stdin().lines().map_while(Result::ok).enumerate() {
         match serde_json::from_str(&line) {
-            Ok(Order::Say(said)) => models.say([said]),
-            Ok(Order::Forget) => models.forget(),
-            Ok(Order::Release(count)) => (0..count).for_each(|_| models.release()),
-            Ok(Order::Wait) => {}
+            Ok(ScriptCommand::Say(said)) => models.say([said]),
+            Ok(ScriptCommand::Forget) => models.forget(),
+            Ok(ScriptCommand::Release(count)) => (0..count).for_each(|_| models.release()),
+            Ok(ScriptCommand::Wait) => {}
             Err(error) => {
                 eprintln!("{line}: {error}");
                 return ExitCode::FAILURE;
@@ -44,6 +44,6 @@ fn main() -> ExitCode {
         }
         println!("{}", json!({ "done": number + 1 }));
     }
-    // Connections that are open end with the process; nobody waits for what they would say.
+    // Open connections end with the process. No client waits for them.
     std::process::exit(0)
 }

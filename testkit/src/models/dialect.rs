@@ -1,45 +1,45 @@
-//! An answer in the words of each protocol.
+//! Formats an answer for the protocol of each provider.
 
 use serde_json::{Value, json};
 
-/// Which protocol a request is in.
+/// The protocol of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(super) enum ModelProtocol {
     OpenAi,
     Anthropic,
     Gemini,
 }
 
-/// A streamed answer, as server-sent events.
-pub(super) struct Answer {
+/// A streamed answer as server-sent events.
+pub(super) struct StreamedAnswer {
     pub(super) before: String,
     pub(super) pieces: Vec<String>,
     pub(super) after: String,
 }
 
-/// What every answer says about its size.
+/// The reported number of input tokens.
 const INPUT: u64 = 100;
 const OUTPUT: u64 = 20;
 
-impl Dialect {
-    pub(super) fn of(path: &str) -> Option<Dialect> {
+impl ModelProtocol {
+    pub(super) fn of(path: &str) -> Option<ModelProtocol> {
         let path = path.split('?').next().unwrap_or_default();
         match path {
-            _ if path.ends_with("/chat/completions") => Some(Dialect::OpenAi),
-            _ if path.ends_with("/v1/messages") => Some(Dialect::Anthropic),
-            _ if path.ends_with(":streamGenerateContent") => Some(Dialect::Gemini),
+            _ if path.ends_with("/chat/completions") => Some(ModelProtocol::OpenAi),
+            _ if path.ends_with("/v1/messages") => Some(ModelProtocol::Anthropic),
+            _ if path.ends_with(":streamGenerateContent") => Some(ModelProtocol::Gemini),
             _ => None,
         }
     }
 
-    /// A refusal.
+    /// An error response.
     pub(super) fn failure(self, status: u16, words: &str) -> Value {
         match self {
-            Dialect::OpenAi => json!({ "error": { "message": words, "type": "error", "code": null } }),
-            Dialect::Anthropic => {
+            ModelProtocol::OpenAi => json!({ "error": { "message": words, "type": "error", "code": null } }),
+            ModelProtocol::Anthropic => {
                 json!({ "type": "error", "error": { "type": "api_error", "message": words } })
             }
-            Dialect::Gemini => {
+            ModelProtocol::Gemini => {
                 json!({ "error": { "code": status, "message": words, "status": "UNAVAILABLE" } })
             }
         }
@@ -51,16 +51,16 @@ impl Dialect {
         calls: &[(String, Value)],
         is_too_long: bool,
         number: usize,
-    ) -> Answer {
+    ) -> StreamedAnswer {
         match self {
-            Dialect::OpenAi => openai(pieces, calls, is_too_long, number),
-            Dialect::Anthropic => anthropic(pieces, calls, is_too_long, number),
-            Dialect::Gemini => gemini(pieces, calls, is_too_long),
+            ModelProtocol::OpenAi => openai(pieces, calls, is_too_long, number),
+            ModelProtocol::Anthropic => anthropic(pieces, calls, is_too_long, number),
+            ModelProtocol::Gemini => gemini(pieces, calls, is_too_long),
         }
     }
 }
 
-fn openai(pieces: &[String], calls: &[(String, Value)], is_too_long: bool, number: usize) -> Answer {
+fn openai(pieces: &[String], calls: &[(String, Value)], is_too_long: bool, number: usize) -> StreamedAnswer {
     let chunk = |choices: Value, usage: Value| {
         let chunk = json!({
             "id": format!("chatcmpl-{number}"), "object": "chat.completion.chunk", "created": 1_700_000_000,
@@ -91,10 +91,15 @@ fn openai(pieces: &[String], calls: &[(String, Value)], is_too_long: bool, numbe
     let usage =
         json!({ "prompt_tokens": INPUT, "completion_tokens": OUTPUT, "total_tokens": INPUT + OUTPUT });
     let end = delta(json!({}), json!(reason)) + &chunk(json!([]), usage) + "data: [DONE]\n\n";
-    Answer { before, pieces: said, after: end }
+    StreamedAnswer { before, pieces: said, after: end }
 }
 
-fn anthropic(pieces: &[String], calls: &[(String, Value)], is_too_long: bool, number: usize) -> Answer {
+fn anthropic(
+    pieces: &[String],
+    calls: &[(String, Value)],
+    is_too_long: bool,
+    number: usize,
+) -> StreamedAnswer {
     let event = |kind: &str, mut data: Value| {
         data["type"] = json!(kind);
         format!("event: {kind}\ndata: {data}\n\n")
@@ -142,10 +147,10 @@ fn anthropic(pieces: &[String], calls: &[(String, Value)], is_too_long: bool, nu
     };
     let delta = json!({ "stop_reason": reason, "stop_sequence": null });
     let end = event("message_delta", json!({ "delta": delta, "usage": { "output_tokens": OUTPUT } }));
-    Answer { before, pieces: said, after: close + &end + &event("message_stop", json!({})) }
+    StreamedAnswer { before, pieces: said, after: close + &end + &event("message_stop", json!({})) }
 }
 
-fn gemini(pieces: &[String], calls: &[(String, Value)], is_too_long: bool) -> Answer {
+fn gemini(pieces: &[String], calls: &[(String, Value)], is_too_long: bool) -> StreamedAnswer {
     let chunk = |parts: Value, finish: Option<&str>| {
         let mut candidate = json!({ "content": { "parts": parts, "role": "model" }, "index": 0 });
         let mut usage = json!({ "promptTokenCount": INPUT });
@@ -163,10 +168,14 @@ fn gemini(pieces: &[String], calls: &[(String, Value)], is_too_long: bool) -> An
         said.push(chunk(json!([call]), None));
     }
     let reason = if is_too_long { "MAX_TOKENS" } else { "STOP" };
-    Answer { before: String::new(), pieces: said, after: chunk(json!([{ "text": "" }]), Some(reason)) }
+    StreamedAnswer {
+        before: String::new(),
+        pieces: said,
+        after: chunk(json!([{ "text": "" }]), Some(reason)),
+    }
 }
 
-/// Arguments come in pieces that are no JSON by themselves.
+/// Splits arguments into pieces that are not valid JSON alone.
 fn halves(text: &str) -> [&str; 2] {
     let middle = text.floor_char_boundary(text.len() / 2);
     [&text[..middle], &text[middle..]]

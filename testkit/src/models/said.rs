@@ -1,35 +1,35 @@
-//! What a test writes for a provider to say.
+//! The script of a provider.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What is said to one request.
+/// The answer to one request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Said {
     pub(super) pieces: Vec<String>,
     pub(super) calls: Vec<(String, Value)>,
-    pub(super) ending: Ending,
-    /// How long it pauses before each piece.
+    pub(super) ending: ScriptedEnding,
+    /// Pause before each piece, in milliseconds.
     pace_ms: u64,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Ending {
+pub(super) enum ScriptedEnding {
     #[default]
     Whole,
-    /// The connection is closed before the end.
+    /// The connection closes before the end.
     Cut,
-    /// What comes last is no answer in any protocol.
+    /// The last piece is invalid in every protocol.
     Garbled,
-    /// The last piece comes when the test lets it.
+    /// The last piece waits for the test.
     Held,
-    /// The length of answers is limited, and this one reached it.
+    /// The answer ends at the limit on its length.
     TooLong,
-    /// No answer but a refusal, with headers.
+    /// An error response with headers.
     Refused {
         status: u16,
         #[serde(default)]
@@ -45,58 +45,58 @@ impl Default for Said {
 }
 
 impl Said {
-    /// A text, in these pieces.
+    /// A text in these pieces.
     pub fn text(pieces: &[&str]) -> Said {
         let pieces = pieces.iter().map(|piece| (*piece).to_owned()).collect();
-        Said { pieces, calls: Vec::new(), ending: Ending::Whole, pace_ms: 0 }
+        Said { pieces, calls: Vec::new(), ending: ScriptedEnding::Whole, pace_ms: 0 }
     }
 
-    /// A call of a tool.
+    /// A tool call.
     pub fn call(tool: &str, arguments: Value) -> Said {
         Said::text(&[]).and_call(tool, arguments)
     }
 
-    /// Also a call of a tool.
+    /// Adds a tool call.
     pub fn and_call(mut self, tool: &str, arguments: Value) -> Said {
         self.calls.push((tool.to_owned(), arguments));
         self
     }
 
-    /// The connection breaks after the pieces.
+    /// Closes the connection after the pieces.
     pub fn cut(self) -> Said {
-        Said { ending: Ending::Cut, ..self }
+        Said { ending: ScriptedEnding::Cut, ..self }
     }
 
-    /// What comes after the pieces is no answer.
+    /// Sends invalid bytes after the pieces.
     pub fn garbled(self) -> Said {
-        Said { ending: Ending::Garbled, ..self }
+        Said { ending: ScriptedEnding::Garbled, ..self }
     }
 
-    /// The last piece, and the end, come when [`release`](super::Models::release) is called.
+    /// Holds the last piece and the end until [`release`](super::Models::release).
     pub fn held(self) -> Said {
-        Said { ending: Ending::Held, ..self }
+        Said { ending: ScriptedEnding::Held, ..self }
     }
 
-    /// It stops because answers may not be longer.
+    /// Ends at the limit on the length of answers.
     pub fn too_long(self) -> Said {
-        Said { ending: Ending::TooLong, ..self }
+        Said { ending: ScriptedEnding::TooLong, ..self }
     }
 
-    /// A refusal.
+    /// An error response.
     pub fn refusal(status: u16, words: &str) -> Said {
-        let ending = Ending::Refused { status, headers: Vec::new(), words: words.to_owned() };
+        let ending = ScriptedEnding::Refused { status, headers: Vec::new(), words: words.to_owned() };
         Said { ending, ..Said::text(&[]) }
     }
 
-    /// With a header, for a refusal.
+    /// Adds a header to an error response.
     pub fn header(mut self, name: &str, value: &str) -> Said {
-        if let Ending::Refused { headers, .. } = &mut self.ending {
+        if let ScriptedEnding::Refused { headers, .. } = &mut self.ending {
             headers.push((name.to_owned(), value.to_owned()));
         }
         self
     }
 
-    /// With a pause of so many milliseconds before each piece.
+    /// Pauses this many milliseconds before each piece.
     pub fn pace(self, pace_ms: u64) -> Said {
         Said { pace_ms, ..self }
     }

@@ -1,16 +1,17 @@
-//! What real providers refuse: calls without results, results without calls, and people who speak twice.
+//! Requests that real providers refuse: calls without results, results without calls, and two user
+//! messages in a row.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::dialect::Dialect;
+use super::dialect::ModelProtocol;
 
-pub(super) fn check(dialect: Dialect, body: &Value) -> Result<(), String> {
+pub(super) fn check(dialect: ModelProtocol, body: &Value) -> Result<(), String> {
     match dialect {
-        Dialect::OpenAi => openai(body),
-        Dialect::Anthropic => anthropic(body),
-        Dialect::Gemini => gemini(body),
+        ModelProtocol::OpenAi => openai(body),
+        ModelProtocol::Anthropic => anthropic(body),
+        ModelProtocol::Gemini => gemini(body),
     }
 }
 

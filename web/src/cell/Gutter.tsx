@@ -1,4 +1,4 @@
-// The left margin of a cell: its number, how it stands, who is at it, and the button that runs it.
+// The left margin of a cell: execution count, run state, participants and the Run button.
 
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
@@ -6,15 +6,14 @@ import { runCells } from '../actions'
 import type { Participant, Status } from '../net/protocol'
 import type { CellModel } from '../state/doc'
 
-export interface Standing {
+export interface RunState {
   word: 'idle' | 'queued' | 'running' | 'ok' | 'failed' | 'stopped' | 'stale'
-  /** For those who do not see the colours. */
+  /** Read by screen readers, which do not show the colours. */
   label: string
-  /** Shown below the outputs. */
   note: string
 }
 
-export function inWords(milliseconds: number): string {
+export function durationText(milliseconds: number): string {
   if (milliseconds < 1) return 'under 1 ms'
   if (milliseconds < 100) return `${Math.round(milliseconds)} ms`
   if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(1)} s`
@@ -22,66 +21,117 @@ export function inWords(milliseconds: number): string {
   return `${minutes} min ${Math.round((milliseconds % 60_000) / 1000)} s`
 }
 
-/** How a run that did not come to its end is shown. An interrupt or a time limit is no failure. */
-const ENDED: Record<Exclude<Status, 'ok'>, Pick<Standing, 'word' | 'label'> & { took: string }> = {
+/** Run states other than success. An interrupt or a timeout is not a failure. */
+const ENDED: Record<Exclude<Status, 'ok'>, Pick<RunState, 'word' | 'label'> & { took: string }> = {
   error: { word: 'failed', label: 'failed', took: 'failed in' },
   timeout: { word: 'stopped', label: 'timed out', took: 'timed out after' },
   cancelled: { word: 'stopped', label: 'interrupted', took: 'interrupted after' },
 }
 
-export function useStanding(cell: CellModel): Standing {
-  return useComputed((): Standing => {
+export function useRunState(cell: CellModel): RunState {
+  return useComputed((): RunState => {
     const { activity, last, stale } = cell.state.value
     if (activity === 'pending') return { word: 'queued', label: 'queued', note: 'queued' }
     if (activity === 'running') return { word: 'running', label: 'running', note: '' }
     if (!last) return { word: 'idle', label: '', note: '' }
-    const took = inWords(last.duration_ms)
+    const took = durationText(last.duration_ms)
     const isStale = stale.length > 0
     if (last.status !== 'ok') {
       const ended = ENDED[last.status]
-      return { word: ended.word, label: ended.label, note: `${ended.took} ${took}${isStale ? `, ${why(stale)}` : ''}` }
+      return {
+        word: ended.word,
+        label: ended.label,
+        note: `${ended.took} ${took}${isStale ? `, ${why(stale)}` : ''}`,
+      }
     }
-    if (isStale) return { word: 'stale', label: `stale: ${why(stale)}`, note: `ran in ${took}, ${why(stale)}` }
+    if (isStale)
+      return { word: 'stale', label: `stale: ${why(stale)}`, note: `ran in ${took}, ${why(stale)}` }
     return { word: 'ok', label: 'succeeded', note: `ran in ${took}` }
   }).value
 }
 
 const why = (stale: string[]) => stale[0] ?? 'stale'
 
-function Elapsed({ begun }: { begun: number }) {
+function Elapsed({ startedAt }: { startedAt: number }) {
   const now = useSignal(Date.now())
   useEffect(() => {
     const timer = setInterval(() => (now.value = Date.now()), 100)
     return () => clearInterval(timer)
   }, [])
-  return <span class="elapsed">{inWords(Math.max(100, now.value - begun))}</span>
+  return <span class="elapsed">{durationText(Math.max(100, now.value - startedAt))}</span>
 }
 
-export function Gutter({ cell, others, isNear }: { cell: CellModel; others: Participant[]; isNear: boolean }) {
-  const standing = useStanding(cell)
+export function Gutter({
+  cell,
+  others,
+  isNear,
+}: {
+  cell: CellModel
+  others: Participant[]
+  isNear: boolean
+}) {
+  const runState = useRunState(cell)
   const count = cell.state.value.last?.order ?? cell.count.value
-  if (cell.kind.value !== 'code') return <div class="gutter">{others.map((one) => <Badge one={one} />)}</div>
+  if (cell.kind.value !== 'code')
+    return (
+      <div class="gutter">
+        {others.map((one) => (
+          <Badge one={one} />
+        ))}
+      </div>
+    )
   return (
     <div class="gutter">
       {isNear && (
-        <button class="run" title="Run this cell" aria-label="Run this cell" tabIndex={-1} onMouseDown={(event) => event.preventDefault()} onClick={() => void runCells([cell.id])}>
-          <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true"><path d="M2.5 1.5v9l8-4.5z" fill="currentColor" /></svg>
+        <button
+          class="run"
+          title="Run this cell"
+          aria-label="Run this cell"
+          tabIndex={-1}
+          onMouseDown={(event) => event.preventDefault()}
+          onClick={() => void runCells([cell.id])}
+        >
+          <svg viewBox="0 0 12 12" width="12" height="12" aria-hidden="true">
+            <path d="M2.5 1.5v9l8-4.5z" fill="currentColor" />
+          </svg>
         </button>
       )}
-      {standing.word === 'running'
-        ? <span class="running"><span class="spinner" aria-hidden="true" />{cell.begun.value !== null && <Elapsed begun={cell.begun.value} />}</span>
-        : standing.word === 'queued'
-          ? <span class="queued" title="queued">○</span>
-          : <span class={`count ${standing.word}`} title={standing.label}>
-              {count ?? ' '}{standing.word === 'failed' && <span aria-hidden="true"> ×</span>}
-            </span>}
-      {others.map((one) => <Badge one={one} />)}
+      {runState.word === 'running' ? (
+        <span class="running">
+          <span class="spinner" aria-hidden="true" />
+          {cell.startedAt.value !== null && <Elapsed startedAt={cell.startedAt.value} />}
+        </span>
+      ) : runState.word === 'queued' ? (
+        <span class="queued" title="queued">
+          ○
+        </span>
+      ) : (
+        <span class={`count ${runState.word}`} title={runState.label}>
+          {count ?? ' '}
+          {runState.word === 'failed' && <span aria-hidden="true"> ×</span>}
+        </span>
+      )}
+      {others.map((one) => (
+        <Badge one={one} />
+      ))}
     </div>
   )
 }
 
-/** A dot for an agent that reads; those who do something have a letter. */
+/** A dot for an agent that reads the cell, a letter for any other activity. */
 function Badge({ one }: { one: Participant }) {
-  if (one.doing === 'reading') return <span class="reads" role="img" aria-label={`${one.actor.name} reads this`} title={`${one.actor.name} reads this`} />
-  return <span class={`badge ${one.actor.kind}`} title={`${one.actor.name} is ${one.doing}`}>{one.actor.name.slice(0, 1).toUpperCase()}</span>
+  if (one.doing === 'reading')
+    return (
+      <span
+        class="reads"
+        role="img"
+        aria-label={`${one.actor.name} is reading this cell`}
+        title={`${one.actor.name} is reading this cell`}
+      />
+    )
+  return (
+    <span class={`badge ${one.actor.kind}`} title={`${one.actor.name} is ${one.doing}`}>
+      {one.actor.name.slice(0, 1).toUpperCase()}
+    </span>
+  )
 }

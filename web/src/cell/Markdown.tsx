@@ -1,4 +1,4 @@
-// A Markdown cell as it reads.
+// A rendered Markdown cell.
 
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { renderMarkdown } from '../out/markdown'

@@ -1,10 +1,10 @@
-// The strip above a cell that an agent changed: who, how much, and what becomes of it.
+// The bar above a cell that an agent changed: author, line counts, Keep and Undo.
 
 import { judge } from '../actions'
 import type { Unreviewed } from '../net/protocol'
 import type { CellModel } from '../state/doc'
 
-/** How many lines came and went, by their plain number of times. */
+/** Counts added and removed lines, regardless of their order. */
 export function counted(before: string, after: string): { added: number; removed: number } {
   const lines = new Map<string, number>()
   const list = (text: string) => (text === '' ? [] : text.split('\n'))
@@ -19,34 +19,59 @@ export function ReviewBar({ cell, review }: { cell: CellModel; review: Unreviewe
   cell.textVersion.value
   const { was } = review
   const { added, removed } = counted(was.was === 'absent' ? '' : was.source, cell.source)
-  const what = [
+  const summary = [
     was.was === 'absent' ? 'added this cell' : added + removed > 0 ? 'edited' : '',
     was.was === 'there' && was.place ? 'moved it here' : '',
-    was.was === 'there' && was.kind !== cell.kind.value ? `made it ${cell.kind.value}` : '',
-  ].filter(Boolean).join(', ')
+    was.was === 'there' && was.kind !== cell.kind.value ? `changed its type to ${cell.kind.value}` : '',
+  ]
+    .filter(Boolean)
+    .join(', ')
   const scope = { cell: { cell: cell.id } }
   return (
     <div class="review-bar">
-      <strong>{review.actor.name}</strong> <span>{what}</span>
-      <span class="counts">{added > 0 && <ins>+{added}</ins>} {removed > 0 && <del>−{removed}</del>}</span>
+      <strong>{review.actor.name}</strong> <span>{summary}</span>
+      <span class="counts">
+        {added > 0 && <ins>+{added}</ins>} {removed > 0 && <del>−{removed}</del>}
+      </span>
       <span class="spring" />
-      <button class="quiet" title="Undo the change of this cell (Alt+N)" onClick={() => void judge('undo', scope)}>Undo</button>
-      <button class="primary" title="Keep the change of this cell (Alt+Y)" onClick={() => void judge('keep', scope)}>Keep</button>
+      <button
+        class="quiet"
+        title="Undo the change to this cell (Alt+N)"
+        onClick={() => void judge('undo', scope)}
+      >
+        Undo
+      </button>
+      <button
+        class="primary"
+        title="Keep the change to this cell (Alt+Y)"
+        onClick={() => void judge('keep', scope)}
+      >
+        Keep
+      </button>
     </div>
   )
 }
 
-/** What is left of a cell that an agent deleted, until someone has looked at it. */
-export function Grave({ id, what }: { id: string; what: Unreviewed }) {
-  const text = what.was.was === 'deleted' ? what.was.source : ''
+/** A placeholder for a cell that an agent deleted, until the user keeps or restores it. */
+export function DeletedCell({ id, change }: { id: string; change: Unreviewed }) {
+  const text = change.was.was === 'deleted' ? change.was.source : ''
   const scope = { cell: { cell: id } }
   return (
-    <div class="grave" role="group" aria-label={`Cell deleted by ${what.actor.name}`} data-grave={id}>
-      <strong>{what.actor.name}</strong> deleted <del>{text.split('\n')[0] || 'an empty cell'}</del>
+    <div
+      class="deleted-cell"
+      role="group"
+      aria-label={`Cell deleted by ${change.actor.name}`}
+      data-deleted-cell={id}
+    >
+      <strong>{change.actor.name}</strong> deleted <del>{text.split('\n')[0] || 'an empty cell'}</del>
       {text.includes('\n') && <span class="more">and {text.split('\n').length - 1} more lines</span>}
       <span class="spring" />
-      <button class="quiet" onClick={() => void judge('undo', scope)}>Restore</button>
-      <button class="primary" onClick={() => void judge('keep', scope)}>Keep</button>
+      <button class="quiet" title="Restore the cell" onClick={() => void judge('undo', scope)}>
+        Restore
+      </button>
+      <button class="primary" title="Keep the cell deleted" onClick={() => void judge('keep', scope)}>
+        Keep
+      </button>
     </div>
   )
 }

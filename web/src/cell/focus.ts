@@ -1,12 +1,15 @@
-// Where the keyboard is. It moves in the same step as the key that asks for it, so that no letter is lost.
+// Keyboard focus. It moves synchronously with the key press, so that no keystroke is lost.
 
 import { effect } from '@preact/signals'
 import { active, isEditing } from '../state/view'
 
-interface Handle { element: HTMLElement; edit: () => void }
+interface Handle {
+  element: HTMLElement
+  edit: () => void
+}
 
 const handles = new Map<string, Handle>()
-/** A cell that should have the keyboard as soon as it is drawn. */
+/** The cell that gets the focus as soon as it is drawn. */
 let wanted: string | null = null
 
 export function register(id: string, handle: Handle): () => void {
@@ -29,7 +32,7 @@ function place(id: string, edits: boolean): void {
   }
 }
 
-/** Scrolls as little as is needed. */
+/** Scrolls no further than needed. */
 export function reveal(element: HTMLElement): void {
   const main = document.querySelector('main')
   if (!main) return
@@ -44,13 +47,13 @@ export function elementOf(id: string): HTMLElement | null {
   return handles.get(id)?.element ?? null
 }
 
-/** Puts the keyboard back to where it belongs. */
+/** Returns the focus to the active cell. */
 export function refocus(): void {
   const id = active.peek()
   if (id) place(id, isEditing.peek())
 }
 
-/** Begins to move the keyboard. The first cell is made active without taking it. */
+/** Starts to follow the active cell. The first cell becomes active without taking the focus. */
 export function start(): void {
   let isFirst = true
   effect(() => {

@@ -1,4 +1,4 @@
-// Languages of cells: Python, and Markdown without the grammars of everything that can stand in it.
+// Languages of cells: Python, and Markdown without embedded languages.
 
 import { pythonLanguage } from '@codemirror/lang-python'
 import { defineLanguageFacet, Language, languageDataProp } from '@codemirror/language'
@@ -14,7 +14,7 @@ const markdownLanguage = new Language(
   'markdown',
 )
 
-/** What the usual classes leave out: names that are called or defined as functions. */
+/** Function names, which the default highlighter does not mark. */
 const functions = tagHighlighter([
   { tag: tags.function(tags.variableName), class: 'tok-function' },
   { tag: tags.function(tags.propertyName), class: 'tok-function' },
@@ -27,7 +27,7 @@ export function languageOf(kind: CellType, language: string): Language | null {
   return kind === 'code' && /^(i?python3?|py)$/i.test(language) ? pythonLanguage : null
 }
 
-/** The text with the classes that the editor would give it, without an editor. */
+/** Highlights text as the editor does, without an editor. */
 export function highlighted(text: string, language: Language | null): DocumentFragment {
   const out = document.createDocumentFragment()
   if (!language) {

@@ -1,22 +1,25 @@
-// How a cell's source is drawn: plain while it is far away, highlighted when it comes near, in an editor when it is
-// worked on or under review. Few cells have an editor at once.
+// The source of a cell: plain text off screen, highlighted near the viewport, an editor while it is edited or
+// reviewed. The number of editors is limited.
 
 import { type CellModel, file } from '../state/doc'
 import { CellEditor } from './editor'
 import { highlighted, languageOf } from './language'
 
-/** Editors that are kept though nobody works in them. */
+/** The most editors that are kept. */
 const MOST = 30
 const recent: Slot[] = []
 
-const observer = new IntersectionObserver((entries) => {
-  for (const entry of entries) {
-    if (entry.isIntersecting) nearby.get(entry.target)?.()
-  }
-}, { rootMargin: '600px 0px' })
+const observer = new IntersectionObserver(
+  (entries) => {
+    for (const entry of entries) {
+      if (entry.isIntersecting) nearby.get(entry.target)?.()
+    }
+  },
+  { rootMargin: '600px 0px' },
+)
 const nearby = new Map<Element, () => void>()
 
-/** Calls back once, when the element first comes near. */
+/** Calls back once, when the element first comes near the viewport. */
 export function whenNear(element: Element, then: () => void): () => void {
   const stop = () => {
     nearby.delete(element)
@@ -35,14 +38,17 @@ export class Slot {
   private pre: HTMLPreElement
   isNear = false
 
-  constructor(private readonly cell: CellModel, private readonly host: HTMLElement) {
+  constructor(
+    private readonly cell: CellModel,
+    private readonly host: HTMLElement,
+  ) {
     this.pre = document.createElement('pre')
     this.pre.className = 'still'
     host.append(this.pre)
     this.draw()
   }
 
-  /** Draws the text where there is no editor. */
+  /** Draws the text when there is no editor. */
   draw(): void {
     if (this.editor) return
     if (this.isNear) {
@@ -59,7 +65,7 @@ export class Slot {
     this.draw()
   }
 
-  /** An editor, at once: the next key press must find it. */
+  /** Returns an editor synchronously: the next key press needs it. */
   edit(): CellEditor {
     const at = recent.indexOf(this)
     if (at >= 0) recent.splice(at, 1)
@@ -76,7 +82,7 @@ export class Slot {
     return this.editor !== null
   }
 
-  /** Goes back to plain drawing, unless someone works in it. */
+  /** Replaces an unused editor by plain text. */
   rest(): void {
     if (!this.editor || this.editor.view.hasFocus || this.cell.review.peek()) return
     recent.splice(recent.indexOf(this), 1)

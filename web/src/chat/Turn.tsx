@@ -1,106 +1,167 @@
-// A message of the person, and what was answered to it.
+// A message of the user and its answer.
 
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { insert } from '../actions'
 import type { AnswerEnding, ChatMessage, TokenUsage } from '../net/protocol'
 import { connection, file } from '../state/doc'
-import { question, say } from '../state/view'
-import { CellChip } from './cells'
+import { notify, question } from '../state/view'
+import { CellChip } from './cellLinks'
+import { restore, sendOnce, transcript } from './conversation'
 import { modeName, setMode } from './draft'
-import { needed } from './needs'
-import { Streamed } from './stream'
-import { press, restore, talk } from './talk'
-import type { Asked, Turn as Told, Words } from './told'
+import { neededMode } from './neededMode'
+import { StreamedMarkdown } from './streamedMarkdown'
 import { ToolCall } from './ToolCall'
+import type { AskedMessage, TextPart, TurnModel } from './transcript'
 
-export function Turn({ turn, isLast }: { turn: Told; isLast: boolean }) {
+export function Turn({ turn, isLast }: { turn: TurnModel; isLast: boolean }) {
   const { asked } = turn
   const parts = turn.parts.value
   const ended = turn.ended.value
-  // A host that was killed has left an answer without an end.
-  const isLost = !ended && connection.value === 'open' && talk.answering.value !== asked.message
+  // A killed host leaves an answer without an end.
+  const isLost = !ended && connection.value === 'open' && transcript.answering.value !== asked.message
   const isOver = ended !== null || isLost
   const isSilent = !isOver && !turn.again.value && (parts.length === 0 || isWaiting(parts))
   return (
-    <article class={`turn${turn.isUndone.value ? ' undone' : ''}`} aria-label={`You: ${asked.words.slice(0, 80)}`}>
-      <Mine turn={turn} />
+    <article
+      class={`turn${turn.isUndone.value ? ' undone' : ''}`}
+      aria-label={`You: ${asked.words.slice(0, 80)}`}
+    >
+      <UserMessage turn={turn} />
       <div class="answer">
-        {parts.map((part, at) => part.kind === 'words'
-          ? <Prose key={part.key} part={part} isWhole={isOver || at < parts.length - 1} />
-          : <ToolCall key={part.key} call={part} isOver={isOver} />)}
-        {isSilent && <p class="thinking"><span class="dots" aria-hidden="true"><i /><i /><i /></span><span class="only-heard">Waiting for the model</span></p>}
-        {!isOver && <Again turn={turn} />}
-        {isLost && <p class="ending lost">Broken off: the host was ended</p>}
-        {ended && <End ending={ended.ending} usage={ended.usage} again={isLast ? () => void press(`again-${asked.turn}`, message(turn)) : null} />}
-        {ended && isLast && <Switch turn={turn} />}
+        {parts.map((part, at) =>
+          part.kind === 'text' ? (
+            <Prose key={part.key} part={part} isWhole={isOver || at < parts.length - 1} />
+          ) : (
+            <ToolCall key={part.key} call={part} isOver={isOver} />
+          ),
+        )}
+        {isSilent && (
+          <p class="thinking">
+            <span class="dots" aria-hidden="true">
+              <i />
+              <i />
+              <i />
+            </span>
+            <span class="visually-hidden">Waiting for the model</span>
+          </p>
+        )}
+        {!isOver && <RetryNotice turn={turn} />}
+        {isLost && <p class="ending lost">Interrupted: the host stopped</p>}
+        {ended && (
+          <AnswerEnd
+            ending={ended.ending}
+            usage={ended.usage}
+            again={isLast ? () => void sendOnce(`again-${asked.turn}`, message(turn)) : null}
+          />
+        )}
+        {ended && isLast && <ModeSwitch turn={turn} />}
       </div>
     </article>
   )
 }
 
-/** Whether the model is at work after a call that is over. */
-function isWaiting(parts: Told['parts']['value']): boolean {
+/** Whether the model is working on the result of a call. */
+function isWaiting(parts: TurnModel['parts']['value']): boolean {
   const last = parts.at(-1)
   return last?.kind === 'call' && last.result.value !== null
 }
 
-/** The message again, as it was. */
-function message({ asked }: Told): Omit<ChatMessage, 'id'> {
+/** The same message, to be sent again. */
+function message({ asked }: TurnModel): Omit<ChatMessage, 'id'> {
   const { words, mode, selected, outputs } = asked
   return { words, mode, is_attached: isAttached(asked), attached: others(asked), selected, outputs }
 }
 
-const isAttached = ({ attached }: Asked) => attached.includes(file.peek()?.path ?? '')
-/** Notebooks beside the one of this page. */
-const others = ({ attached }: Asked) => attached.filter((path) => path !== file.peek()?.path)
+const isAttached = ({ attached }: AskedMessage) => attached.includes(file.peek()?.path ?? '')
+/** Attached notebooks other than the one on this page. */
+const others = ({ attached }: AskedMessage) => attached.filter((path) => path !== file.peek()?.path)
 
-/** Cells that are named one by one. */
+/** The most cells with a chip each; more are counted. */
 const MOST = 4
 
-function Mine({ turn }: { turn: Told }) {
+function UserMessage({ turn }: { turn: TurnModel }) {
   const { words, mode, turn: name, selected, outputs, notebook_mode, notes } = turn.asked
-  const off = notebook_mode ? '' : isAttached(turn.asked) ? ' · notebook mode off: not in front' : ' · notebook mode off: not attached'
+  const off = notebook_mode
+    ? ''
+    : isAttached(turn.asked)
+      ? ' · notebook mode off: not active'
+      : ' · notebook mode off: not attached'
   const ask = () => {
     question.value = {
-      text: 'Take back what this answer and all later ones changed in notebooks? What you and others changed stays.',
+      text: 'Undo all notebook changes by this answer and later ones? Your own edits and those of others stay.',
       yes: 'Restore',
       then: () => void restore(name),
     }
   }
   return (
     <div class="mine">
-      <div class="bubble">{tinted(words)}</div>
+      <div class="bubble">{withReferences(words)}</div>
       <div class="with">
-        {turn.isUndone.value
-          ? <span class="meta">restored</span>
-          : turn.ended.value && <button class="quiet restore" title="Take back what was changed from here on" onClick={ask}>Restore to here</button>}
-        {selected.slice(0, MOST).map((id) => <CellChip key={id} id={id} />)}
+        {turn.isUndone.value ? (
+          <span class="meta">restored</span>
+        ) : (
+          turn.ended.value && (
+            <button
+              class="quiet restore"
+              title="Undo the changes by this answer and later ones"
+              onClick={ask}
+            >
+              Restore to here
+            </button>
+          )
+        )}
+        {selected.slice(0, MOST).map((id) => (
+          <CellChip key={id} id={id} />
+        ))}
         {selected.length > MOST && <span class="meta">and {selected.length - MOST} more cells</span>}
-        {outputs.map((id) => <span key={id} class="with-output">output of <CellChip id={id} /></span>)}
-        {others(turn.asked).map((path) => <span key={path} class="with-file" title={path}>{path.split('/').at(-1)}</span>)}
-        <span class="meta">{modeName(mode)}{off}</span>
+        {outputs.map((id) => (
+          <span key={id} class="with-output">
+            output of <CellChip id={id} />
+          </span>
+        ))}
+        {others(turn.asked).map((path) => (
+          <span key={path} class="with-file" title={path}>
+            {path.split('/').at(-1)}
+          </span>
+        ))}
+        <span class="meta">
+          {modeName(mode)}
+          {off}
+        </span>
       </div>
-      {notes.map((note) => <p key={note} class="note">{note}</p>)}
+      {notes.map((note) => (
+        <p key={note} class="note">
+          {note}
+        </p>
+      ))}
     </div>
   )
 }
 
-/** What stands in backticks is set as code. */
+/** Formats text in backticks as code. */
 export function withCode(text: string) {
   return text.split('`').map((piece, at) => (at % 2 === 1 ? <code key={at}>{piece}</code> : piece))
 }
 
-/** References stand out. */
-function tinted(words: string) {
-  return words.split(/((?<![\w/])[#@][\w./-]*\w)/).map((piece, at) => (at % 2 === 1 ? <span key={at} class="reference">{piece}</span> : piece))
+/** Highlights references to tools and files. */
+function withReferences(words: string) {
+  return words.split(/((?<![\w/])[#@][\w./-]*\w)/).map((piece, at) =>
+    at % 2 === 1 ? (
+      <span key={at} class="reference">
+        {piece}
+      </span>
+    ) : (
+      piece
+    ),
+  )
 }
 
-export function Prose({ part, isWhole }: { part: Words; isWhole: boolean }) {
+export function Prose({ part, isWhole }: { part: TextPart; isWhole: boolean }) {
   const host = useRef<HTMLDivElement>(null)
-  const state = useRef<{ streamed: Streamed; isWhole: boolean; frame: number } | null>(null)
+  const state = useRef<{ streamed: StreamedMarkdown; isWhole: boolean; frame: number } | null>(null)
   useLayoutEffect(() => {
-    const made = { streamed: new Streamed(host.current!, equip), isWhole, frame: 0 }
+    const made = { streamed: new StreamedMarkdown(host.current!, addCodeButtons), isWhole, frame: 0 }
     state.current = made
     const draw = () => {
       made.frame = 0
@@ -122,8 +183,8 @@ export function Prose({ part, isWhole }: { part: Words; isWhole: boolean }) {
   return <div ref={host} class="prose" />
 }
 
-/** Gives code what one does with code. */
-function equip(fragment: DocumentFragment): void {
+/** Adds Copy and Insert buttons to code blocks. */
+function addCodeButtons(fragment: DocumentFragment): void {
   for (const pre of fragment.querySelectorAll('pre')) {
     const text = (pre.textContent ?? '').replace(/\n$/, '')
     const bar = document.createElement('div')
@@ -134,7 +195,14 @@ function equip(fragment: DocumentFragment): void {
       made.onclick = then
       bar.append(made)
     }
-    button('Copy', () => void navigator.clipboard.writeText(text).then(() => say('Copied'), () => say('The browser does not let the page copy')))
+    button(
+      'Copy',
+      () =>
+        void navigator.clipboard.writeText(text).then(
+          () => notify('Copied'),
+          () => notify('The browser blocked copying'),
+        ),
+    )
     if (/^(language-(python|py))?$/.test(pre.querySelector('code')?.className ?? '')) {
       button('Insert as cell', () => void insert('below', 'code', false, text))
     }
@@ -148,7 +216,7 @@ function equip(fragment: DocumentFragment): void {
   }
 }
 
-export function Again({ turn }: { turn: Told }) {
+export function RetryNotice({ turn }: { turn: TurnModel }) {
   const again = turn.again.value
   const now = useSignal(Date.now())
   useEffect(() => {
@@ -159,47 +227,67 @@ export function Again({ turn }: { turn: Told }) {
   }, [again])
   if (!again) return null
   const seconds = Math.ceil((again.at - now.value) / 1000)
-  return <p class="ending again"><span class="spinner" aria-hidden="true" />{again.message}. {seconds > 0 ? `Asked again in ${seconds} s` : 'Asked again'}</p>
+  return (
+    <p class="ending again">
+      <span class="spinner" aria-hidden="true" />
+      {again.message}. {seconds > 0 ? `Retrying in ${seconds} s` : 'Retrying…'}
+    </p>
+  )
 }
 
-const SAID: Record<Exclude<AnswerEnding, object>, string> = {
-  done: '', stopped: 'Stopped', too_long: 'Cut off: the answer reached the length that is allowed',
-  too_many_steps: 'Ended: the model was asked as often as it may be in one answer', refused: 'The provider refused to answer',
+const ENDINGS: Record<Exclude<AnswerEnding, object>, string> = {
+  done: '',
+  stopped: 'Stopped',
+  too_long: 'Cut off at the maximum length',
+  too_many_steps: 'Stopped: too many steps in one answer',
+  refused: 'The provider refused to answer',
 }
 
-export function End({ ending, usage, again }: { ending: AnswerEnding; usage: TokenUsage | null; again: (() => void) | null }) {
+export function AnswerEnd({
+  ending,
+  usage,
+  again,
+}: {
+  ending: AnswerEnding
+  usage: TokenUsage | null
+  again: (() => void) | null
+}) {
   const failed = typeof ending === 'object' ? ending.failed : null
   return (
     <>
       {failed && (
-        <div class="ending failed" role="group" aria-label="The provider failed">
+        <div class="ending failed" role="group" aria-label="Provider error">
           <strong>{failed.message}</strong>
           {failed.hint && <p>{withCode(failed.hint)}</p>}
           {again && <button onClick={again}>Try again</button>}
         </div>
       )}
-      {typeof ending === 'string' && ending !== 'done' && <p class={`ending ${ending}`}>{SAID[ending]}</p>}
-      {usage && <p class="usage">{used(usage)}</p>}
+      {typeof ending === 'string' && ending !== 'done' && <p class={`ending ${ending}`}>{ENDINGS[ending]}</p>}
+      {usage && <p class="usage">{usageText(usage)}</p>}
     </>
   )
 }
 
-function used({ input, cached, output, cost }: TokenUsage): string {
+function usageText({ input, cached, output, cost }: TokenUsage): string {
   if (input + output === 0) return ''
   const count = (tokens: number) => tokens.toLocaleString('en')
   const price = cost === null ? '' : ` · $${cost.toFixed(cost < 0.1 ? 4 : 2)}`
-  return `${count(input)} tokens read${cached > 0 ? ` (${count(cached)} known)` : ''} · ${count(output)} written${price}`
+  return `${count(input)} tokens in${cached > 0 ? ` (${count(cached)} cached)` : ''} · ${count(output)} out${price}`
 }
 
-/** The way on where the mode was in the way. */
-function Switch({ turn }: { turn: Told }) {
-  const needs = useComputed(() => needed(turn))
+/** Offers the mode that the answer needed. */
+function ModeSwitch({ turn }: { turn: TurnModel }) {
+  const needs = useComputed(() => neededMode(turn))
   const mode = needs.value
-  // A notebook that was not sent does not go along with a switch.
+  // Do not offer a switch for a notebook that was not attached.
   if (mode === null || !file.value || !isAttached(turn.asked)) return null
   const go = () => {
     setMode(mode)
-    void press(`switch-${turn.asked.turn}`, { ...message(turn), mode })
+    void sendOnce(`switch-${turn.asked.turn}`, { ...message(turn), mode })
   }
-  return <button class={`switch-mode ${mode}`} onClick={go}>Switch to {modeName(mode)} and send</button>
+  return (
+    <button class={`switch-mode ${mode}`} onClick={go}>
+      Switch to {modeName(mode)} and send
+    </button>
+  )
 }

@@ -1,21 +1,27 @@
-// What a person is about to say, with all that goes along. It outlives a reload of the page.
+// The draft of the next message with its attachments. It survives a reload.
 
 import { computed, effect, signal } from '@preact/signals'
 import type { ChatMessage, Mode } from '../net/protocol'
-import { file, places } from '../state/doc'
+import { file, indexes } from '../state/doc'
 
 export const MODES: { mode: Mode; name: string; does: string }[] = [
-  { mode: 'ask', name: 'Ask', does: 'Looks at the notebook, and changes nothing' },
-  { mode: 'edit', name: 'Edit', does: 'Also changes files that are no notebooks' },
-  { mode: 'agent', name: 'Agent', does: 'Changes and runs the notebook' },
+  { mode: 'ask', name: 'Ask', does: 'Reads the notebook; changes nothing' },
+  { mode: 'edit', name: 'Edit', does: 'Also edits files other than notebooks' },
+  { mode: 'agent', name: 'Agent', does: 'Edits and runs the notebook' },
 ]
 
 const rank = (mode: Mode) => MODES.findIndex((one) => one.mode === mode)
-/** Whether a mode gives what another is needed for. */
+/** Whether a mode includes another. */
 export const gives = (mode: Mode, needed: Mode) => rank(mode) >= rank(needed)
 export const modeName = (mode: Mode) => MODES[rank(mode)]!.name
 
-interface Draft { words: string; isAttached: boolean; attached: string[]; selected: string[]; outputs: string[] }
+interface Draft {
+  words: string
+  isAttached: boolean
+  attached: string[]
+  selected: string[]
+  outputs: string[]
+}
 
 const path = new URLSearchParams(location.search).get('path') ?? ''
 const name = `cellist:draft:${path}`
@@ -32,17 +38,17 @@ function recall(): Draft {
 
 export const words = signal(kept.words)
 export const mode = signal<Mode>((localStorage.getItem('cellist:mode') as Mode | null) ?? 'agent')
-/** Whether the notebook of this page goes along. */
+/** Whether this page's notebook is attached. */
 export const isAttached = signal(kept.isAttached)
-/** Other notebooks that go along. */
+/** Other attached notebooks. */
 export const attached = signal(kept.attached)
-/** Cells that are sent whole. */
+/** Cells attached whole. */
 export const selected = signal(kept.selected)
-/** Cells whose outputs go along. */
+/** Cells whose outputs are attached. */
 export const outputs = signal(kept.outputs)
 
-/** What keeps notebook mode off: it needs a notebook that is both attached and the one in front. */
-export const missing = computed<string | null>(() => {
+/** The reason that notebook mode is off: it needs a notebook that is both attached and active. */
+export const notebookModeOff = computed<string | null>(() => {
   if (isAttached.value) return null
   const here = file.value?.name ?? 'the notebook'
   const [other] = attached.value
@@ -63,13 +69,13 @@ export function include(list: typeof selected, ...more: string[]): void {
   list.value = [...new Set([...list.peek(), ...more])]
 }
 
-/** A name for a message, of the button that says it where that is one. */
+/** A new message id, prefixed with the button that sends it. */
 export const messageId = (button = 'page') => `${button}.${crypto.randomUUID()}`
 
-/** The message as it stands. */
+/** The message that would be sent now. */
 export function message(): ChatMessage {
-  // Cells of a notebook that does not go along do not either.
-  const there = (ids: string[]) => ids.filter((id) => isAttached.peek() && places.peek().has(id))
+  // Cells are attached only with their notebook.
+  const there = (ids: string[]) => ids.filter((id) => isAttached.peek() && indexes.peek().has(id))
   return {
     id: messageId(),
     words: words.peek().trim(),
@@ -81,8 +87,8 @@ export function message(): ChatMessage {
   }
 }
 
-/** It is said: what was meant for this message alone goes with it, and what was written meanwhile stays. */
-export function said(written: string, message: ChatMessage): void {
+/** Clears the sent text and its attachments; text typed meanwhile stays. */
+export function clearSent(written: string, message: ChatMessage): void {
   const now = words.peek()
   if (now.startsWith(written)) words.value = now.slice(written.length).trimStart()
   selected.value = selected.peek().filter((id) => !message.selected.includes(id))
@@ -91,11 +97,15 @@ export function said(written: string, message: ChatMessage): void {
 
 effect(() => {
   const draft: Draft = {
-    words: words.value, isAttached: isAttached.value, attached: attached.value, selected: selected.value, outputs: outputs.value,
+    words: words.value,
+    isAttached: isAttached.value,
+    attached: attached.value,
+    selected: selected.value,
+    outputs: outputs.value,
   }
   try {
     sessionStorage.setItem(name, JSON.stringify(draft))
   } catch {
-    // A full store keeps nothing more; the page itself still has it.
+    // The store is full; the page keeps the draft in memory.
   }
 })

@@ -1,4 +1,4 @@
-// What a message can point at: tools by `#`, as far as the mode gives them; cells, outputs and notebooks by `@`.
+// Mentions in a message: `#` for tools that the mode allows, `@` for cells, outputs and notebooks.
 
 import type { ChatSetup, Mode } from '../net/protocol'
 import { cells, file, order } from '../state/doc'
@@ -8,13 +8,17 @@ export interface Mention {
   key: string
   label: string
   about: string
-  /** What is written in place of what was typed; an attachment writes nothing. */
+  /** The text that replaces the typed text; empty for an attachment. */
   text: string
   take?: () => void
 }
 
-/** What is being pointed at, up to the cursor. */
-export interface Trigger { sign: '#' | '@'; query: string; from: number }
+/** The sign and the text between it and the cursor. */
+export interface Trigger {
+  sign: '#' | '@'
+  query: string
+  from: number
+}
 
 const BEGUN = /(?:^|[\s([{"'`,;:])([#@])([\w./-]*)$/
 
@@ -26,22 +30,28 @@ export function triggerAt(text: string, cursor: number): Trigger | null {
 }
 
 const ABOUT: Record<string, string> = {
-  runNotebookCells: 'Run cells', addNotebookCell: 'Add a cell', updateNotebookCell: 'Change a cell',
-  getNotebookCells: 'Read cells', getCellOutputs: 'Read outputs', searchNotebook: 'Find text in cells and outputs',
+  runNotebookCells: 'Run cells',
+  addNotebookCell: 'Add a cell',
+  updateNotebookCell: 'Change a cell',
+  getNotebookCells: 'Read cells',
+  getCellOutputs: 'Read outputs',
+  searchNotebook: 'Find text in cells and outputs',
   undo: 'Undo changes',
 }
 const MOST = 40
 
-/** What can be chosen now. Tools of the notebook need it attached. */
+/** Mentions that match. Notebook tools need the notebook attached. */
 export function mentions({ sign, query }: Trigger, mode: Mode, chat: ChatSetup | null): Mention[] {
   const wanted = query.toLowerCase()
   const all = sign === '#' ? (isAttached.value ? tools(mode, chat) : []) : [...attachable(chat)]
-  const found = all.filter(({ label, about, key }) => `${label} ${about} ${key}`.toLowerCase().includes(wanted))
+  const found = all.filter(({ label, about, key }) =>
+    `${label} ${about} ${key}`.toLowerCase().includes(wanted),
+  )
   const isMeant = (mention: Mention) => means(query, mention)
   return [...found.filter(isMeant), ...found.filter((mention) => !isMeant(mention))].slice(0, MOST)
 }
 
-/** Whether what is typed is how something is called, and not merely a word of it: `@dataclass` may be meant as it stands. */
+/** Whether the query begins a name. Enter takes such a mention; `@dataclass` may be plain text. */
 export function means(query: string, { label, key, text }: Mention): boolean {
   const names = [label, key.slice(key.indexOf(':') + 1), label.slice(label.lastIndexOf('/') + 1)]
   return text !== '' || names.some((name) => name.toLowerCase().startsWith(query.toLowerCase()))
@@ -50,10 +60,12 @@ export function means(query: string, { label, key, text }: Mention): boolean {
 const bare = (name: string) => name.replace(/^#/, '')
 
 function tools(mode: Mode, chat: ChatSetup | null): Mention[] {
-  return (chat?.references ?? []).filter((one) => gives(mode, one.mode)).map(({ name }) => {
-    const label = `#${bare(name)}`
-    return { key: label, label, about: ABOUT[bare(name)] ?? '', text: `${label} ` }
-  })
+  return (chat?.references ?? [])
+    .filter((one) => gives(mode, one.mode))
+    .map(({ name }) => {
+      const label = `#${bare(name)}`
+      return { key: label, label, about: ABOUT[bare(name)] ?? '', text: `${label} ` }
+    })
 }
 
 function* attachable(chat: ChatSetup | null): Generator<Mention> {
@@ -64,18 +76,32 @@ function* attachable(chat: ChatSetup | null): Generator<Mention> {
     const line = cell.source.split('\n').find((one) => one.trim()) ?? 'empty'
     yield { key: `cell:${id}`, label: `cell ${at}`, about: line, text: '', take: () => include(selected, id) }
     if (cell.outputs.value.length === 0) continue
-    yield { key: `output:${id}`, label: `output of cell ${at}`, about: line, text: '', take: () => include(outputs, id) }
+    yield {
+      key: `output:${id}`,
+      label: `output of cell ${at}`,
+      about: line,
+      text: '',
+      take: () => include(outputs, id),
+    }
   }
   for (const path of chat?.notebooks ?? []) {
     const isHere = here === path
     const take = () => (isHere ? void (isAttached.value = true) : include(attached, path))
-    yield { key: `notebook:${path}`, label: path, about: isHere ? 'this notebook' : 'notebook', text: '', take }
+    yield {
+      key: `notebook:${path}`,
+      label: path,
+      about: isHere ? 'this notebook' : 'notebook',
+      text: '',
+      take,
+    }
   }
 }
 
-/** Tools that the words name and the mode does not give. */
+/** Tools that the text mentions and the mode does not allow. */
 export function beyond(words: string, mode: Mode, chat: ChatSetup | null): string[] {
-  const named = new Set([...words.matchAll(/(?:^|[\s([{"'`,;:])#(\w+)/g)].map(([, name]) => name!.toLowerCase()))
+  const named = new Set(
+    [...words.matchAll(/(?:^|[\s([{"'`,;:])#(\w+)/g)].map(([, name]) => name!.toLowerCase()),
+  )
   return (chat?.references ?? [])
     .filter((one) => named.has(bare(one.name).toLowerCase()) && !gives(mode, one.mode))
     .map(({ name }) => `#${bare(name)}`)

@@ -1,14 +1,18 @@
-// Messages that are not answered yet, kept beside the page: a host that is killed knows nothing of them.
+// Unanswered messages, kept in the browser's store: a killed host does not know them.
 
 import type { ChatMessage } from '../net/protocol'
-import type { Talk } from './told'
+import type { Transcript } from './transcript'
 
 export class Outbox {
   private messages: ChatMessage[]
-  /** Messages that the host was heard to know. */
+  /** Messages that the host has reported as queued or under way. */
   private readonly known = new Set<string>()
 
-  constructor(private readonly name: string, private readonly talk: Talk, private readonly store: Storage = sessionStorage) {
+  constructor(
+    private readonly name: string,
+    private readonly transcript: Transcript,
+    private readonly store: Storage = sessionStorage,
+  ) {
     this.messages = this.recall()
   }
 
@@ -26,7 +30,7 @@ export class Outbox {
       if (messages.length > 0) this.store.setItem(this.name, JSON.stringify(messages))
       else this.store.removeItem(this.name)
     } catch {
-      // A full store keeps nothing more; the page itself still has it.
+      // The store is full; the page keeps the messages in memory.
     }
   }
 
@@ -34,7 +38,7 @@ export class Outbox {
     this.set([...this.messages, message])
   }
 
-  /** Leaves out a message that the host has not taken, or that was withdrawn. */
+  /** Removes a message that the host refused or the user withdrew. */
   remove(id: string): void {
     this.set(this.messages.filter((message) => message.id !== id))
   }
@@ -43,33 +47,41 @@ export class Outbox {
     this.set([])
   }
 
-  /** Whether a message of this button is still to be answered. */
+  /** Whether a message of this button is unanswered. */
   holds(button: string): boolean {
     return this.messages.some(({ id }) => id.startsWith(`${button}.`))
   }
 
-  /** Leaves out the messages that are done with, after something was heard of a host that was there all the time. */
-  heard(): void {
+  /** Removes finished messages, after an event from a host that did not restart. */
+  removeFinished(): void {
     const left = this.messages.filter(({ id }) => {
       if (this.isOpen(id)) this.known.add(id)
-      // The host has not taken a message that it never knew.
+      // The host has not accepted the message yet.
       return this.isOpen(id) || !(this.known.has(id) || this.isAnswered(id))
     })
     if (left.length < this.messages.length) this.set(left)
   }
 
-  /** The words of which a host that came back knows nothing, after it has told everything; they are told once. */
-  lost(): string[] {
+  /**
+   * Returns and removes the messages that a restarted host does not know. Call it once the transcript is
+   * complete.
+   */
+  takeLost(): string[] {
     const gone = this.messages.filter(({ id }) => !this.isOpen(id) && !this.isAnswered(id))
     this.set(this.messages.filter(({ id }) => this.isOpen(id)))
     return gone.map(({ words }) => words)
   }
 
   private isOpen(id: string): boolean {
-    return this.talk.answering.peek() === id || this.talk.waiting.peek().some(({ message }) => message === id)
+    return (
+      this.transcript.answering.peek() === id ||
+      this.transcript.waiting.peek().some(({ message }) => message === id)
+    )
   }
 
   private isAnswered(id: string): boolean {
-    return this.talk.turns.peek().some(({ asked, ended }) => asked.message === id && ended.peek() !== null)
+    return this.transcript.turns
+      .peek()
+      .some(({ asked, ended }) => asked.message === id && ended.peek() !== null)
   }
 }

@@ -1,4 +1,4 @@
-// A change that is proposed for a cell, shown where its text stands. The cell itself is as it was.
+// A proposed change, shown as a diff in place of the cell's text. The cell itself is unchanged.
 
 import { syntaxHighlighting } from '@codemirror/language'
 import { unifiedMergeView } from '@codemirror/merge'
@@ -9,24 +9,30 @@ import { nonce } from '../cell/editor'
 import { highlighters, languageOf } from '../cell/language'
 import { apply } from '../net/change'
 import { type CellModel, file } from '../state/doc'
-import { carried } from './carry'
+import { rebased } from './rebase'
 
 export class Proposal {
   private readonly view: EditorView
   private readonly stop: () => void
 
-  /** `base` is the text that it was made for, null when it is not known any more; `fits` says whether it can still be done. */
+  /**
+   * `base` is the text that the proposal was made for, or null when it is unknown. `fits` tells whether it
+   * still applies.
+   */
   constructor(
-    private readonly cell: CellModel, private readonly base: string | null, private readonly proposed: string, host: HTMLElement,
+    private readonly cell: CellModel,
+    private readonly base: string | null,
+    private readonly proposed: string,
+    host: HTMLElement,
     private readonly fits: Signal<boolean>,
   ) {
     this.view = new EditorView({ state: this.state(), parent: host })
     this.stop = cell.textVersion.subscribe(() => this.view.setState(this.state()))
   }
 
-  /** What would be done to the cell now; `null` when the cell has changed where the proposal changes it. */
+  /** The changes to the current text; `null` when the cell has changed in the same place. */
   change(): ChangeSet | null {
-    return this.base === null ? null : carried(this.base, this.proposed, this.cell.source)
+    return this.base === null ? null : rebased(this.base, this.proposed, this.cell.source)
   }
 
   private state(): EditorState {
@@ -44,7 +50,12 @@ export class Proposal {
         highlighters.map((one) => syntaxHighlighting(one)),
         language ? [language.extension] : [],
         EditorView.contentAttributes.of({ 'aria-label': 'Proposed source' }),
-        unifiedMergeView({ original: this.cell.source, gutter: false, mergeControls: false, collapseUnchanged: { margin: 4, minSize: 12 } }),
+        unifiedMergeView({
+          original: this.cell.source,
+          gutter: false,
+          mergeControls: false,
+          collapseUnchanged: { margin: 4, minSize: 12 },
+        }),
       ],
     })
   }

@@ -1,9 +1,9 @@
-// Change sets on plain strings. Line breaks are `\n` alone, as the host has them.
+// Change sets on plain strings. Line breaks are `\n`, as in the host.
 
 import { ChangeSet, Text } from '@codemirror/state'
 import type { Effect } from './protocol'
 
-/** A change of one text, as CodeMirror writes it. */
+/** A change of one text in CodeMirror's JSON. */
 export type ChangeJSON = Extract<Effect, { effect: 'changed' }>['change']
 
 export function fromJSON(json: ChangeJSON): ChangeSet {
@@ -27,14 +27,14 @@ export function apply(change: ChangeSet, text: string): string {
   return out + text.slice(at)
 }
 
-/** A small change that turns one text into the other. */
+/** A minimal change from one text to another. */
 export function between(before: string, after: string): ChangeSet {
   let head = 0
   const most = Math.min(before.length, after.length)
   while (head < most && before[head] === after[head]) head++
   let tail = 0
   while (tail < most - head && before[before.length - 1 - tail] === after[after.length - 1 - tail]) tail++
-  // A character of two units is taken whole.
+  // Do not split a surrogate pair.
   if (head > 0 && isHigh(before.charCodeAt(head - 1))) head--
   if (tail > 0 && isLow(before.charCodeAt(before.length - tail))) tail--
   const insert = after.slice(head, after.length - tail)

@@ -110,7 +110,7 @@ export type ChatReply =
 export interface ChatSetup { account: ChatAccount; run_code: RunCode; references: ToolReference[]; notebooks: string[] }
 
 /** What kind of failure it is. */
-export type Class = 'bad_input' | 'no_kernel' | 'not_saved'
+export type Class = 'bad_input' | 'no_kernel' | 'not_saved' | 'interrupted'
 
 /** Where an inserted cell gets all that is not its source. */
 export type Content =
@@ -185,7 +185,7 @@ export type MessageId = string
 /** The author of a message. */
 export type MessageRole = 'person' | 'model'
 
-/** How far an agent may go. Set by a person when it is started, never by a tool. */
+/** Limits the actions of an agent. A user sets it at the start; no tool can change it. */
 export type Mode = 'ask' | 'edit' | 'agent'
 
 /** What may be asked of a notebook. It is opened for the question if it is not open. Without an author, a change is made by the client itself. */
@@ -419,7 +419,7 @@ export interface TokenUsage { input: number; cached: number; output: number; cos
 /** A tool that a message may name. */
 export interface ToolReference { name: string; mode: Mode }
 
-/** One entry of a conversation's transcript. The entries in order are the whole history of the conversation: a client that reads from the first one on can show it completely. */
+/** One entry of a conversation's transcript. Entries are only appended. A client that reads all of them in order can show the whole conversation. */
 export type TranscriptEntry =
   /** The answer to a message begins. */
   | { asked: { message: MessageId; words: string; mode: Mode; model: string; turn: string; notebook_mode: boolean; notes: string[]; attached: string[]; selected: string[]; outputs: string[] } }
@@ -465,8 +465,8 @@ export interface Unreviewed { actor: Actor; turns: string[]; was: Was }
 export type Up =
   /** A request. */
   | { ask: { id: number; request: Request } }
-  /** A request is not wanted any more; its answer still comes. */
-  | { cancel: { id: number } }
+  /** Interrupts the code of a request. The answer still comes. */
+  | { cancel: { id: number; force: boolean } }
 
 /** What someone says to what waits for review. */
 export type Verdict = 'keep' | 'undo'

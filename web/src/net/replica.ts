@@ -1,37 +1,48 @@
-// The page's copy of an open notebook: shows what is typed at once, sends it when it may, and comes to the same cells as
-// everyone else, whatever arrives late, twice or not at all. The host's own copy is the model for it.
+// The page's replica of an open notebook. It shows edits at once, sends them when possible, and converges
+// with all other clients although messages may be late, repeated or lost. The model is
+// `live/tests/it/replica.rs`.
 
 import { ChangeSet, Text } from '@codemirror/state'
-import { between, carryOut, differences, follow, isSameList, type Op, restores } from './cells'
+import { applyEffect, applyOp, between, isSameList, type Op, restores, textChanges } from './cells'
 import { between as textBetween, fromJSON, toJSON } from './change'
 import type { CellText as Cell, Change, Effect, Submission } from './protocol'
 
-/** What the page has to show anew. */
-export interface Shift {
-  /** Changes of texts that are shown, in order. */
+/** The visible effect of a change. */
+export interface VisibleChange {
+  /** Changes to shown texts, in order. */
   texts: { cell: string; change: ChangeSet }[]
-  /** Whether cells came, went, moved or changed their type. */
+  /** Whether cells were added, removed, moved or retyped. */
   isListChanged: boolean
 }
 
-/** What was done here under one number. */
-interface Own { number: number; ops: Op[] }
+/** Operations of this page under one submission number. */
+interface OwnOps {
+  number: number
+  ops: Op[]
+}
 
-/** A change of the notebook. Changes made here keep their operations, which may hold more than the effects. */
-interface Logged { version: number; number: number; effects: Effect[]; ops: Op[] | null }
+/** A change of the notebook. Own changes keep their operations, which may hold more than the effects. */
+interface Logged {
+  version: number
+  number: number
+  effects: Effect[]
+  ops: Op[] | null
+}
 
-/** What has to be kept so that nothing typed is lost when the page goes. */
-export interface Kept {
+/** Edits to store so that nothing typed is lost with the page. */
+export interface UnsavedEdits {
   client: string
-  own: Own[]
-  /** The cells that it is about, as they were before. */
+  own: OwnOps[]
+  /** The edited cells, as they were before. */
   cells: Cell[]
 }
 
 export class Replica {
   private confirmed: Cell[]
   private shown: Cell[]
-  /** The cells as they are on disk, as far as is known, and all that was taken since: a host that dies loses that. */
+  /**
+   * The cells last known to be on disk. The log has the changes since, which a crash of the host would lose.
+   */
   private safe: Cell[]
   private log: Logged[] = []
   private sent: Op[] = []
@@ -40,7 +51,11 @@ export class Replica {
   private isSent = false
   private names = 0
 
-  constructor(readonly client: string, public version: number, cells: Cell[]) {
+  constructor(
+    readonly client: string,
+    public version: number,
+    cells: Cell[],
+  ) {
     this.confirmed = cells
     this.shown = cells
     this.safe = cells
@@ -50,7 +65,7 @@ export class Replica {
     return this.shown
   }
 
-  /** Whether all that was done here is known to be in the notebook. */
+  /** Whether the notebook has all operations of this page. */
   isSettled(): boolean {
     return this.sent.length === 0 && this.waiting.length === 0
   }
@@ -60,9 +75,9 @@ export class Replica {
     return `${this.client}-${this.names}`
   }
 
-  /** Does something here. It must fit what is shown. */
+  /** Applies an operation locally. It must fit the shown cells. */
   act(op: Op): void {
-    this.shown = carryOut(this.shown, op)
+    this.shown = applyOp(this.shown, op)
     const last = this.waiting.at(-1)
     if (op.op === 'change' && last?.op === 'change' && last.cell === op.cell) {
       const both = fromJSON(last.change).compose(fromJSON(op.change))
@@ -72,7 +87,9 @@ export class Replica {
     }
   }
 
-  /** What to send now, if anything: one submission at a time, the same again after a lost connection. */
+  /**
+   * The next submission, if any. One is under way at a time; after a lost connection the same is sent again.
+   */
   outgoing(): Submission | null {
     if (this.isSent) return null
     if (this.sent.length === 0) {
@@ -85,12 +102,12 @@ export class Replica {
     return { base: this.version, tag: { client: this.client, number: this.number }, ops: this.sent }
   }
 
-  /** The connection is gone, or the submission was refused: what was sent is sent again. */
+  /** Marks the submission as not sent: the connection is lost, or the host refused its base version. */
   unsent(): void {
     this.isSent = false
   }
 
-  /** The host will never take what was sent. It is given up, and returned. */
+  /** Drops and returns all operations that the host will never accept. */
   refused(): Op[] {
     const lost = [...this.sent, ...this.waiting]
     this.sent = []
@@ -100,19 +117,22 @@ export class Replica {
     return lost
   }
 
-  /** Reduces cells that were to come in whole to their sources. Whether there were any. */
+  /** Reduces pasted cells to their sources; returns whether there were any. */
   simplify(): boolean {
-    const whole = [...this.sent, ...this.waiting].filter((op) => op.op === 'insert' && op.content && !restores(op, op.cell))
+    const whole = [...this.sent, ...this.waiting].filter(
+      (op) => op.op === 'insert' && op.content && !restores(op, op.cell),
+    )
     for (const op of whole) if (op.op === 'insert') delete op.content
     this.isSent = false
     return whole.length > 0
   }
 
-  /** Takes in a change; `null` when changes before it are missing here. */
-  receive(change: Change): Shift | null {
+  /** Applies a change; returns `null` when an earlier change is missing. */
+  receive(change: Change): VisibleChange | null {
     if (change.version <= this.version) return { texts: [], isListChanged: false }
     if (change.version > this.version + 1) return null
-    const isMine = this.sent.length > 0 && change.tag?.client === this.client && change.tag.number === this.number
+    const isMine =
+      this.sent.length > 0 && change.tag?.client === this.client && change.tag.number === this.number
     const ops = isMine ? this.sent : null
     if (isMine) {
       this.sent = []
@@ -124,28 +144,28 @@ export class Replica {
     return shift
   }
 
-  /** All up to a version is on disk. */
+  /** Records that everything up to a version is on disk. */
   saved(version: number): void {
     const end = this.log.findIndex((logged) => logged.version > version)
     for (const { effects } of this.log.splice(0, end < 0 ? this.log.length : end)) {
-      for (const effect of effects) this.safe = follow(this.safe, effect)
+      for (const effect of effects) this.safe = applyEffect(this.safe, effect)
     }
   }
 
   /**
-   * Takes the whole notebook in, as it is on disk. `heard` is the number of the last submission of this page that is in it;
-   * what was taken by a host that did not live to save it is sent again.
+   * Replaces the replica by the notebook on disk. `received` is the last submission number of this page in it.
+   * Later submissions, which a host accepted and lost, are sent again.
    */
-  resync(version: number, newest: Cell[], heard: number | undefined): Shift {
+  resync(version: number, newest: Cell[], received: number | undefined): VisibleChange {
     const old = this.shown
     const own = this.own()
     this.confirmed = this.safe
     for (const { number, ops } of own) {
-      if (number <= (heard ?? 0)) for (const op of ops) this.confirmed = carryOut(this.confirmed, op)
+      if (number <= (received ?? 0)) for (const op of ops) this.confirmed = applyOp(this.confirmed, op)
     }
     this.sent = []
-    this.waiting = own.filter(({ number }) => number > (heard ?? 0)).flatMap(({ ops }) => ops)
-    this.number = Math.max(this.number, heard ?? 0)
+    this.waiting = own.filter(({ number }) => number > (received ?? 0)).flatMap(({ ops }) => ops)
+    this.number = Math.max(this.number, received ?? 0)
     this.isSent = false
     this.show()
     this.take(between(this.confirmed, newest), false)
@@ -154,12 +174,12 @@ export class Replica {
     this.safe = this.confirmed
     this.log = []
     this.version = version
-    return { texts: differences(old, this.shown), isListChanged: !isSameList(old, this.shown) }
+    return { texts: textChanges(old, this.shown), isListChanged: !isSameList(old, this.shown) }
   }
 
   /**
-   * Waiting operations, as far as their cells are there. A host may have died with cells that others had just put in; text
-   * typed here in those comes back with them.
+   * The waiting operations whose cells exist. A crashed host may have lost cells of other clients; text typed
+   * in them here brings them back.
    */
   private fitting(old: readonly Cell[]): Op[] {
     let cells = this.confirmed
@@ -172,16 +192,22 @@ export class Replica {
         const was = op.op === 'change' ? old.find(({ id }) => id === op.cell) : undefined
         if (!was) continue
         returned.add(op.cell)
-        op = { op: 'insert', cell: op.cell, after: cells.at(-1)?.id ?? null, kind: was.kind, source: was.source }
+        op = {
+          op: 'insert',
+          cell: op.cell,
+          after: cells.at(-1)?.id ?? null,
+          kind: was.kind,
+          source: was.source,
+        }
       }
-      cells = carryOut(cells, op)
+      cells = applyOp(cells, op)
       fitting.push(op)
     }
     return fitting
   }
 
-  /** What another page left behind is done here, after all that was done since. */
-  adopt(kept: Kept, heard: number | undefined): void {
+  /** Applies the stored edits of another page after all changes since. */
+  adopt(kept: UnsavedEdits, received: number | undefined): void {
     const newest = this.confirmed
     const known = new Map(kept.cells.map((cell) => [cell.id, cell]))
     const before = newest.map((cell) => known.get(cell.id) ?? cell)
@@ -189,28 +215,30 @@ export class Replica {
     const other = new Replica(kept.client, 0, before)
     other.names = 1_000_000
     for (const { number, ops } of kept.own) other.log.push({ version: 0, number, effects: [], ops })
-    other.resync(this.version, newest, heard)
+    other.resync(this.version, newest, received)
     for (const op of other.waiting) this.act(op)
   }
 
-  /** What has to be kept, if anything. */
-  kept(): Kept | null {
+  /** The edits to store, if any. */
+  unsaved(): UnsavedEdits | null {
     const own = this.own()
     if (own.length === 0) return null
     const about = new Set(own.flatMap(({ ops }) => ops).map((op) => op.cell))
     return { client: this.client, own, cells: this.safe.filter((cell) => about.has(cell.id)) }
   }
 
-  /** All that was done here and is not known to be on disk, as if others had done nothing meanwhile. */
-  private own(): Own[] {
+  /**
+   * All own operations that are not known to be on disk, rebased as if no other client had changed anything.
+   */
+  private own(): OwnOps[] {
     const all: Pick<Logged, 'number' | 'effects' | 'ops'>[] = [
       ...this.log,
       { number: this.number, effects: [], ops: this.sent },
       { number: this.number + 1, effects: [], ops: this.waiting },
     ]
-    const own: Own[] = []
+    const own: OwnOps[] = []
     let cells = this.safe
-    /** What others did to a text, behind what was done here. */
+    /** Changes by other clients to each text, after the own ones. */
     const others = new Map<string, ChangeSet>()
     const known = (cell: string) => {
       const text = cells.find(({ id }) => id === cell)?.source
@@ -219,7 +247,7 @@ export class Replica {
     for (const { number, effects, ops } of all) {
       for (const effect of ops ? [] : effects) {
         if (effect.effect !== 'changed') {
-          cells = follow(cells, effect)
+          cells = applyEffect(cells, effect)
           continue
         }
         const before = known(effect.cell)
@@ -235,7 +263,7 @@ export class Replica {
           others.set(op.cell, before.theirs.map(change, true))
           mine = { ...op, change: toJSON(change) }
         }
-        cells = carryOut(cells, mine)
+        cells = applyOp(cells, mine)
         kept.push(mine)
       }
       if (kept.length > 0) own.push({ number, ops: kept })
@@ -243,11 +271,11 @@ export class Replica {
     return own
   }
 
-  private take(effects: Effect[], isMine: boolean): Shift {
-    const shift: Shift = { texts: [], isListChanged: false }
+  private take(effects: Effect[], isMine: boolean): VisibleChange {
+    const shift: VisibleChange = { texts: [], isListChanged: false }
     for (const effect of effects) {
       if (!isMine) this.rebase(effect, shift)
-      this.confirmed = follow(this.confirmed, effect)
+      this.confirmed = applyEffect(this.confirmed, effect)
     }
     const old = this.shown
     this.show()
@@ -257,13 +285,13 @@ export class Replica {
 
   private show(): void {
     let shown = this.confirmed
-    for (const op of this.sent) shown = carryOut(shown, op)
-    for (const op of this.waiting) shown = carryOut(shown, op)
+    for (const op of this.sent) shown = applyOp(shown, op)
+    for (const op of this.waiting) shown = applyOp(shown, op)
     this.shown = shown
   }
 
-  /** Changes what was done here so that it fits behind something that was done elsewhere. */
-  private rebase(effect: Effect, shift: Shift): void {
+  /** Rebases own operations onto an effect of another client. */
+  private rebase(effect: Effect, shift: VisibleChange): void {
     if (effect.effect === 'changed') {
       this.joinRestored(effect.cell)
       let theirs = fromJSON(effect.change)
@@ -275,7 +303,7 @@ export class Replica {
           theirs = theirs.map(mine, true)
         }
       }
-      // What someone has just typed there is not deleted by someone who had not seen it.
+      // A client that had not seen the new text does not delete it.
       const keeps = (op: Op) => op.op !== 'delete' || op.cell !== effect.cell
       this.sent = this.sent.filter(keeps)
       this.waiting = this.waiting.filter(keeps)
@@ -287,14 +315,14 @@ export class Replica {
     }
   }
 
-  /** A cell that is deleted here and brought back counts as a change of text for clients that edit it meanwhile. */
+  /** For other editors of the cell, deleting and restoring it counts as a change of text. */
   private joinRestored(cell: string): void {
     if (![...this.sent, ...this.waiting].some((op) => restores(op, cell))) return
     let cells = this.confirmed
     let deleted: string | undefined
     const joined = (op: Op): Op => {
       if (op.op === 'delete' && op.cell === cell) deleted = cells.find(({ id }) => id === cell)?.source
-      cells = carryOut(cells, op)
+      cells = applyOp(cells, op)
       if (op.op !== 'insert' || deleted === undefined || !restores(op, cell)) return op
       const change = textBetween(deleted, op.source)
       deleted = undefined
@@ -304,7 +332,10 @@ export class Replica {
     this.waiting = this.waiting.map(joined)
   }
 
-  /** A cell came in elsewhere. One that is brought back here too is back once; a new one here gets another name. */
+  /**
+   * Another client inserted a cell. If it is the same restored cell, drop the own insert; otherwise rename
+   * the own cell.
+   */
   private rebaseOnInserted({ cell, kind, source }: Extract<Effect, { effect: 'inserted' }>): void {
     const all = [...this.sent, ...this.waiting]
     const first = all.findIndex((op) => op.op === 'insert' && op.cell === cell)
@@ -320,7 +351,7 @@ export class Replica {
     for (const later of all.slice(first)) rename(later, cell, name, later === op)
   }
 
-  /** A cell was deleted elsewhere. What was typed here is not deleted with it: the cell comes back. */
+  /** Another client deleted a cell. If text was typed here, the cell comes back. */
   private rebaseOnDeleted(cell: string): void {
     const at = this.confirmed.findIndex(({ id }) => id === cell)
     const before = at > 0 ? this.confirmed[at - 1]!.id : null
@@ -331,10 +362,18 @@ export class Replica {
     this.sent = this.sent.filter((op) => !isAbout(op))
     this.waiting = this.waiting.filter((op) => !isAbout(op))
     const forgetPlace = (ops: Op[]) => {
-      for (const op of ops) if ((op.op === 'insert' || op.op === 'move') && op.after === cell) op.after = before
+      for (const op of ops)
+        if ((op.op === 'insert' || op.op === 'move') && op.after === cell) op.after = before
     }
     const back: Op | null = shown
-      ? { op: 'insert', cell, after: before, kind: shown.kind, source: shown.source, content: { cell: { cell, outputs: true } } }
+      ? {
+          op: 'insert',
+          cell,
+          after: before,
+          kind: shown.kind,
+          source: shown.source,
+          content: { cell: { cell, outputs: true } },
+        }
       : null
     if (inSent && back) {
       this.sent.unshift(back)
@@ -348,7 +387,7 @@ export class Replica {
   }
 }
 
-/** Gives a cell of this page another name. The operation that inserts it still finds its content under the old one. */
+/** Renames a cell of this page. The operation that inserts it still finds its content under the old name. */
 function rename(op: Op, old: string, name: string, inserts: boolean): void {
   if ((op.op === 'insert' || op.op === 'move') && op.after === old) op.after = name
   if (op.op === 'insert' && !inserts && op.content && 'cell' in op.content && op.content.cell.cell === old) {

@@ -1,6 +1,6 @@
-// The one socket to the host: requests with numbers, and coming back after the host or the laptop slept.
+// The socket to the host: numbered requests, and reconnection after the host restarts or the machine sleeps.
 
-import { Meeting, signIn } from './handshake'
+import { Handshake, signIn } from './handshake'
 import type { Down, Failure, Reply, Request, Up } from './protocol'
 
 export class Refused extends Error {
@@ -9,16 +9,19 @@ export class Refused extends Error {
   }
 }
 
-/** The socket went away before the answer came. */
+/** The socket closed before the reply came. */
 export class Lost extends Error {}
 
-interface Waiting { resolve: (reply: Reply) => void; reject: (error: Error) => void }
+interface Waiting {
+  resolve: (reply: Reply) => void
+  reject: (error: Error) => void
+}
 
 export interface Listener {
   onOpen: () => void
   onLost: () => void
-  /** The socket is closed: another program answers, or the host does not let this browser in any more. */
-  onRefused: (why: 'stranger' | 'locked') => void
+  /** The handshake failed: another program answers, or this browser is signed out. */
+  onRefused: (why: 'unverified' | 'locked') => void
 }
 
 const SHORTEST = 150
@@ -30,10 +33,13 @@ export class Socket {
   private next = 1
   private pause = SHORTEST
   private timer: ReturnType<typeof setTimeout> | undefined
-  /** Whether host and page have proven themselves on this socket. */
+  /** Whether the handshake on this socket is complete. */
   private isProven = false
 
-  constructor(private readonly address: string, private readonly listener: Listener) {
+  constructor(
+    private readonly address: string,
+    private readonly listener: Listener,
+  ) {
     addEventListener('online', () => this.hurry())
     document.addEventListener('visibilitychange', () => {
       if (!document.hidden) this.hurry()
@@ -47,7 +53,7 @@ export class Socket {
 
   ask(request: Request): Promise<Reply> {
     const socket = this.socket
-    if (!socket || !this.isOpen) return Promise.reject(new Lost('the host is not there'))
+    if (!socket || !this.isOpen) return Promise.reject(new Lost('not connected to the host'))
     const id = this.next++
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject })
@@ -56,8 +62,8 @@ export class Socket {
   }
 
   private connect(): void {
-    const meeting = new Meeting()
-    const socket = new WebSocket(`${this.address}?${meeting.hello}`)
+    const handshake = new Handshake()
+    const socket = new WebSocket(`${this.address}?${handshake.parameters}`)
     this.socket = socket
     this.isProven = false
     const opened = () => {
@@ -69,38 +75,41 @@ export class Socket {
       }
       this.listener.onOpen()
     }
-    const refused = (why: 'stranger' | 'locked') => {
+    const refused = (why: 'unverified' | 'locked') => {
       this.pause = LONGEST
       this.listener.onRefused(why)
       socket.close()
-      // A program that is not the host may leave the socket half closed for as long as it likes.
+      // Another program may keep the socket half closed for any time.
       this.lose(socket)
     }
     socket.onmessage = (event) => {
       socket.onmessage = (next) => void signIn(next.data as string).then(opened, () => socket.close())
-      meeting.answer(event.data as string).then(({ standing, proof }) => {
-        if (standing === 'signed_out') return refused('locked')
-        socket.send(JSON.stringify({ proof }))
-        if (standing === 'signed_in') opened()
-      }, () => refused('stranger'))
+      handshake.answer(event.data as string).then(
+        ({ standing, proof }) => {
+          if (standing === 'signed_out') return refused('locked')
+          socket.send(JSON.stringify({ proof }))
+          if (standing === 'signed_in') opened()
+        },
+        () => refused('unverified'),
+      )
     }
     socket.onclose = () => this.lose(socket)
   }
 
-  /** The socket is done with; the next one comes after a pause. */
+  /** Drops the socket; the next attempt follows after a pause. */
   private lose(socket: WebSocket): void {
     if (socket !== this.socket) return
     this.socket = null
     this.isProven = false
     const waiting = [...this.waiting.values()]
     this.waiting.clear()
-    for (const { reject } of waiting) reject(new Lost('the host is gone'))
+    for (const { reject } of waiting) reject(new Lost('connection to the host lost'))
     this.listener.onLost()
     this.timer = setTimeout(() => this.connect(), this.pause)
     this.pause = Math.min(this.pause * 1.6, LONGEST)
   }
 
-  /** Someone is back: there is no reason to wait any longer. */
+  /** The network or the user is back: reconnect at once. */
   private hurry(): void {
     if (this.socket) return
     clearTimeout(this.timer)

@@ -1,16 +1,26 @@
-// Keeps the page and the host's notebook one: sends what is done here, takes in what others do, and comes back with
-// everything after a break.
+// Synchronizes the page with the host: sends local edits, applies remote ones, and resynchronizes after a
+// lost connection.
 
 import type { ChangeSet } from '@codemirror/state'
 import { batch } from '@preact/signals'
 import * as doc from '../state/doc'
-import { say } from '../state/view'
+import { notify } from '../state/view'
 import type { Op } from './cells'
 import { toJSON } from './change'
-import { keep, leftBehind, stayAlive } from './keep'
-import type { Actor, Change, ChatReply, NotebookAsk, NotebookNews, NotebookReply, NotebookWhole, Reply, Request } from './protocol'
-import { type Kept, Replica, type Shift } from './replica'
+import type {
+  Actor,
+  Change,
+  ChatReply,
+  NotebookAsk,
+  NotebookNews,
+  NotebookReply,
+  NotebookWhole,
+  Reply,
+  Request,
+} from './protocol'
+import { Replica, type UnsavedEdits, type VisibleChange } from './replica'
 import { Lost, Refused, Socket } from './socket'
+import { holdLock, orphanedEdits, storeUnsaved } from './unsaved'
 
 const client = `p${crypto.randomUUID().replaceAll('-', '').slice(0, 12)}`
 
@@ -18,30 +28,31 @@ let socket: Socket
 let path = ''
 let replica: Replica | null = null
 let isOpened = false
-let keeping: ReturnType<typeof setTimeout> | undefined
-/** Told of each change that someone else made. */
+let storing: ReturnType<typeof setTimeout> | undefined
+/** Called for each change by another client. */
 let onOthers: (actor: Actor, cells: string[]) => void = () => {}
-/** How long a host that could not tell what is new is left alone. */
+/** Pause before the notebook is opened again after a failed request, in milliseconds. */
 const AGAIN = 1000
-/** Counts how often the notebook was opened: what comes for an earlier time is not taken. */
+/** Counts how often the notebook was opened; replies of an earlier time are dropped. */
 let times = 0
 
 export function connect(wanted: string, others: typeof onOthers): void {
   path = wanted
   onOthers = others
-  stayAlive(client)
+  holdLock(client)
   const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
   socket = new Socket(`${scheme}://${location.host}/socket`, {
     onOpen: () => void open(),
     onLost: () => {
       isOpened = false
       replica?.unsent()
-      // Why nothing was sent stays true until the host is there.
-      if (!['stranger', 'locked'].includes(doc.connection.peek())) doc.connection.value = replica ? 'lost' : 'connecting'
+      // A failed handshake stays the reason until the host is back.
+      if (!['unverified', 'locked'].includes(doc.connection.peek()))
+        doc.connection.value = replica ? 'lost' : 'connecting'
     },
     onRefused: (why) => (doc.connection.value = why),
   })
-  addEventListener('pagehide', keepNow)
+  addEventListener('pagehide', storeNow)
 }
 
 /** A request about the notebook of this page. */
@@ -53,21 +64,21 @@ async function open(): Promise<void> {
     return
   }
   const mine = ++times
-  const left = replica ? [] : await leftBehind(path, client)
-  const clients = [client, ...left.map((kept) => kept.client)]
+  const orphans = replica ? [] : await orphanedEdits(path, client)
+  const clients = [client, ...orphans.map((kept) => kept.client)]
   try {
-    begin(under(await socket.ask(notebook({ follow: { clients, outputs: 'bounded' } })), 'whole'), left)
+    begin(under(await socket.ask(notebook({ follow: { clients, outputs: 'bounded' } })), 'whole'), orphans)
     void listen(mine)
   } catch (error) {
     if (error instanceof Lost) return
     if (!(error instanceof Refused)) throw error
-    // One that was open and cannot be read now is still shown, with the typed text.
-    if (replica) say(error.message)
-    else doc.trouble.value = error.failure
+    // A notebook that was open stays visible, with the typed text.
+    if (replica) notify(error.message)
+    else doc.openError.value = error.failure
   }
 }
 
-/** Takes in what is new for as long as the notebook is followed. */
+/** Applies events while the notebook is followed. */
 async function listen(mine: number): Promise<void> {
   while (mine === times) {
     const reply = await answered(notebook('news'), false)
@@ -77,21 +88,21 @@ async function listen(mine: number): Promise<void> {
   }
 }
 
-function begin(whole: NotebookWhole, left: Kept[]): void {
+function begin(whole: NotebookWhole, orphans: UnsavedEdits[]): void {
   batch(() => {
-    doc.trouble.value = null
+    doc.openError.value = null
     if (replica) {
       show(replica.resync(whole.version, whole.cells, whole.heard[client]))
     } else {
       replica = new Replica(client, whole.version, whole.cells)
-      for (const kept of left) {
+      for (const kept of orphans) {
         replica.adopt(kept, whole.heard[kept.client])
       }
-      keepNow()
-      for (const kept of left) keep(path, kept.client, null)
+      storeNow()
+      for (const kept of orphans) storeUnsaved(path, kept.client, null)
       doc.showList(replica.cells())
     }
-    doc.takeWhole(whole)
+    doc.receiveWhole(whole)
     doc.version.value = whole.version
     doc.connection.value = 'open'
   })
@@ -108,7 +119,7 @@ function receive(news: NotebookNews): void {
   }
   batch(() => {
     takeChanges(news.changes ?? [])
-    doc.take(news)
+    doc.receive(news)
     if (news.status) {
       replica?.saved(news.status.saved)
       settle()
@@ -129,27 +140,30 @@ function takeChanges(changes: Change[]): void {
     }
     show(shift)
     if (change.tag?.client !== client && change.effects.length > 0) {
-      onOthers(change.actor, change.effects.flatMap((effect) => (effect.cell ? [effect.cell] : [])))
+      onOthers(
+        change.actor,
+        change.effects.flatMap((effect) => (effect.cell ? [effect.cell] : [])),
+      )
     }
   }
   doc.version.value = replica.version
   settle()
 }
 
-function show(shift: Shift): void {
+function show(shift: VisibleChange): void {
   if (!replica) return
   if (shift.texts.length > 0) {
     const now = new Map(replica.cells().map((cell) => [cell.id, cell.source]))
     for (const { cell, change } of shift.texts) {
       const source = now.get(cell)
-      // Of several changes of one cell the last one's text stands; editors take each.
+      // The shown text is that after the last change; editors apply each change.
       if (source !== undefined) doc.showText(cell, source, change)
     }
   }
   if (shift.isListChanged || shift.texts.length > 0) doc.showList(replica.cells())
 }
 
-/** Does something to the cells, here and, as soon as may be, in the notebook. */
+/** Applies operations here and submits them. */
 export function act(...ops: Op[]): void {
   if (!replica) return
   for (const op of ops) replica.act(op)
@@ -160,7 +174,7 @@ export function act(...ops: Op[]): void {
   flush()
 }
 
-/** Someone typed in the editor of a cell. */
+/** Records a change made in the editor of a cell. */
 export function typed(cell: string, change: ChangeSet, text: string): void {
   if (!replica) return
   replica.act({ op: 'change', cell, change: toJSON(change) })
@@ -179,13 +193,13 @@ export function sourceOf(id: string): string {
 
 function settle(): void {
   doc.isSettled.value = replica?.isSettled() ?? true
-  keeping ??= setTimeout(keepNow, 60)
+  storing ??= setTimeout(storeNow, 60)
 }
 
-function keepNow(): void {
-  clearTimeout(keeping)
-  keeping = undefined
-  if (replica && path) keep(path, client, replica.kept())
+function storeNow(): void {
+  clearTimeout(storing)
+  storing = undefined
+  if (replica && path) storeUnsaved(path, client, replica.unsaved())
 }
 
 function flush(): void {
@@ -211,45 +225,53 @@ function submitted(reply: Reply): void {
     batch(() => takeChanges(changes))
     flush()
   }
-  // A version that is taken comes with the news.
+  // An accepted submission comes back as an event.
 }
 
-/** The host cannot do what was asked: that is shown, and what was typed is at hand. */
+/** The host refused the operations. Report it, and log the lost edits. */
 function refused(error: Refused): void {
   if (replica?.simplify()) {
-    say(`Only the text was pasted: ${error.message}`)
+    notify(`Only the text was pasted: ${error.message}`)
     return flush()
   }
   const lost = replica?.refused() ?? []
-  console.error('not taken', error.failure, lost)
+  console.error('edit rejected', error.failure, lost)
   doc.showList(replica?.cells() ?? [])
   settle()
-  say(`Not taken: ${error.message}`)
+  notify(`Edit rejected: ${error.message}`)
 }
 
 type AnyReply = NotebookReply | ChatReply | Exclude<Reply, { notebook: unknown } | { chat: unknown }>
 type KeyOf<T> = T extends object ? keyof T : never
-/** The value under a key, in those of several kinds of objects that have it. */
+/** The value under a key, for those members of a union that have it. */
 export type Under<T, K extends PropertyKey> = T extends Record<K, infer V> ? V : never
 
 function within(reply: Reply): AnyReply {
   return 'notebook' in reply ? reply.notebook : 'chat' in reply ? reply.chat : reply
 }
 
-/** The value of a reply of one kind. */
+/** The content of a reply of one kind. */
 function under<K extends KeyOf<AnyReply>>(reply: Reply, kind: K): Under<AnyReply, K> {
   const inner = within(reply)
-  if (typeof inner !== 'object' || !(kind in inner)) throw new Error(`unexpected reply instead of ${kind}: ${JSON.stringify(inner)}`)
+  if (typeof inner !== 'object' || !(kind in inner))
+    throw new Error(`unexpected reply instead of ${kind}: ${JSON.stringify(inner)}`)
   return (inner as Record<K, Under<AnyReply, K>>)[kind]
 }
 
-/** Makes a request that has this kind of reply; `null` when the host cannot answer, which is then said unless it is quiet. */
-export async function ask<K extends KeyOf<AnyReply>>(request: Request, kind: K, isQuiet = false): Promise<Under<AnyReply, K> | null> {
+/**
+ * Sends a request with this kind of reply. Returns `null` when the host refuses it or is gone; a refusal is
+ * shown unless it is quiet.
+ */
+export async function ask<K extends KeyOf<AnyReply>>(
+  request: Request,
+  kind: K,
+  isQuiet = false,
+): Promise<Under<AnyReply, K> | null> {
   const reply = await answered(request, isQuiet)
   return reply && under(reply, kind)
 }
 
-/** Makes a request; whether the host has carried it out. */
+/** Sends a request; returns whether the host carried it out. */
 export const tell = async (request: Request): Promise<boolean> => (await answered(request, false)) !== null
 
 async function answered(request: Request, isQuiet: boolean): Promise<Reply | null> {
@@ -257,13 +279,14 @@ async function answered(request: Request, isQuiet: boolean): Promise<Reply | nul
     return await socket.ask(request)
   } catch (error) {
     if (error instanceof Refused && isQuiet) return null
-    if (error instanceof Refused) say(error.failure.hint ? `${error.message}. ${error.failure.hint}` : error.message)
+    if (error instanceof Refused)
+      notify(error.failure.hint ? `${error.message}. ${error.failure.hint}` : error.message)
     else if (!(error instanceof Lost)) throw error
     return null
   }
 }
 
-/** Resolves when all that was done here is in the notebook. */
+/** Resolves when the notebook has all local edits. */
 export function settled(): Promise<void> {
   if (doc.isSettled.peek()) return Promise.resolve()
   return new Promise((resolve) => {

@@ -1,15 +1,21 @@
-// The list of cells, with what agents deleted between them.
+// The list of cells, with placeholders for cells that agents deleted.
 
 import { useSignal } from '@preact/signals'
 import { insert } from '../actions'
 import { Cell } from '../cell/Cell'
-import { Grave } from '../cell/ReviewBar'
-import { connection, graves, order } from '../state/doc'
+import { DeletedCell } from '../cell/ReviewBar'
+import { connection, deletedCells, order } from '../state/doc'
 import { active } from '../state/view'
 
-function Graves({ after }: { after: string | null }) {
-  const here = graves.value.get(after)
-  return here ? <>{here.map(({ id, what }) => <Grave key={id} id={id} what={what} />)}</> : null
+function DeletedCells({ after }: { after: string | null }) {
+  const here = deletedCells.value.get(after)
+  return here ? (
+    <>
+      {here.map(({ id, change }) => (
+        <DeletedCell key={id} id={id} change={change} />
+      ))}
+    </>
+  ) : null
 }
 
 function Between({ after }: { after: string | null }) {
@@ -18,14 +24,18 @@ function Between({ after }: { after: string | null }) {
     if (after === null) insert('above', kind, true)
     else insert('below', kind, true)
   }
-  // A thousand cells have a thousand of these, and the mouse comes to few.
+  // Draw the buttons on first hover only: a large notebook has a thousand of these.
   const isMet = useSignal(false)
   return (
     <div class="between" onPointerEnter={() => (isMet.value = true)}>
       {isMet.value && (
         <>
-          <button tabIndex={-1} onClick={() => add('code')}>+ Code</button>
-          <button tabIndex={-1} onClick={() => add('markdown')}>+ Markdown</button>
+          <button tabIndex={-1} onClick={() => add('code')}>
+            + Code
+          </button>
+          <button tabIndex={-1} onClick={() => add('markdown')}>
+            + Markdown
+          </button>
         </>
       )}
     </div>
@@ -37,17 +47,19 @@ export function Notebook() {
   return (
     <main aria-label="Notebook" aria-busy={connection.value === 'connecting'}>
       <div class="column">
-        <Graves after={null} />
+        <DeletedCells after={null} />
         <Between after={null} />
         {ids.map((id) => (
           <div class="place" key={id}>
             <Cell id={id} />
-            <Graves after={id} />
+            <DeletedCells after={id} />
             <Between after={id} />
           </div>
         ))}
         {ids.length === 0 && connection.value === 'open' && (
-          <button class="first" onClick={() => insert('below', 'code', true)}>Add the first cell</button>
+          <button class="first" onClick={() => insert('below', 'code', true)}>
+            Add the first cell
+          </button>
         )}
       </div>
     </main>

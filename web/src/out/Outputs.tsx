@@ -1,9 +1,9 @@
-// What a cell showed. An output that stays the same is not drawn again.
+// The outputs of a cell. Unchanged outputs are not drawn again.
 
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { PageOutput } from '../net/protocol'
-import { explain, talkInline } from '../state/assist'
+import { explain, openInlineChat } from '../state/assistant'
 import type { CellModel } from '../state/doc'
 import { render } from './render'
 
@@ -11,7 +11,7 @@ const HIGHEST = 520
 
 export function Outputs({ cell, isNear }: { cell: CellModel; isNear: boolean }) {
   const host = useRef<HTMLDivElement>(null)
-  const drawn = useRef<{ said: string; element: HTMLElement }[]>([])
+  const drawn = useRef<{ key: string; element: HTMLElement }[]>([])
   const isTall = useSignal(false)
   const isWhole = useSignal(false)
   const outputs = cell.outputs.value
@@ -46,7 +46,13 @@ export function Outputs({ cell, isNear }: { cell: CellModel; isNear: boolean }) 
   const isCut = isTall.value && !isWhole.value
   return (
     <>
-      <div ref={host} class={`outputs${isCut ? ' cut' : ''}`} role="group" aria-label="Outputs" {...(isCut ? { tabIndex: 0 } : {})} />
+      <div
+        ref={host}
+        class={`outputs${isCut ? ' cut' : ''}`}
+        role="group"
+        aria-label="Outputs"
+        {...(isCut ? { tabIndex: 0 } : {})}
+      />
       {isTall.value && (
         <button class="whole" aria-expanded={isWhole.value} onClick={() => (isWhole.value = !isWhole.value)}>
           {isWhole.value ? 'Show less' : 'Show all'}
@@ -57,27 +63,35 @@ export function Outputs({ cell, isNear }: { cell: CellModel; isNear: boolean }) 
   )
 }
 
-const FIX = 'Fix the error that this cell raises.'
+const FIX = 'Fix the error in this cell.'
 
-/** What the assistant can do about an error. */
+/** Help with an error, by the assistant. */
 function Help({ id }: { id: string }) {
   return (
     <div class="error-help" role="group" aria-label="Help with the error">
-      <button title="Propose a change of this cell" onClick={() => talkInline(id, FIX, [id])}>Fix</button>
-      <button title="Explain the error; changes nothing" onClick={() => explain(id)}>Explain</button>
+      <button title="Propose a change to this cell" onClick={() => openInlineChat(id, FIX, [id])}>
+        Fix
+      </button>
+      <button title="Explain the error without changing the cell" onClick={() => explain(id)}>
+        Explain
+      </button>
     </div>
   )
 }
 
-function draw(host: HTMLElement, drawn: { said: string; element: HTMLElement }[], outputs: PageOutput[]): void {
+function draw(
+  host: HTMLElement,
+  drawn: { key: string; element: HTMLElement }[],
+  outputs: PageOutput[],
+): void {
   outputs.forEach((output, at) => {
-    const said = JSON.stringify(output)
+    const key = JSON.stringify(output)
     const known = drawn[at]
-    if (known?.said === said && known.element.parentNode === host) return
+    if (known?.key === key && known.element.parentNode === host) return
     const element = render(output)
     if (known?.element.parentNode === host) known.element.replaceWith(element)
     else host.insertBefore(element, host.children[at] ?? null)
-    drawn[at] = { said, element }
+    drawn[at] = { key, element }
   })
   while (host.children.length > outputs.length) host.lastElementChild?.remove()
 }

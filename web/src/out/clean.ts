@@ -1,22 +1,34 @@
-// Markup of others, made harmless. What loses something that works by being taken apart goes into a frame instead.
+// Sanitizes foreign markup. Markup that needs scripts or forms goes into a frame instead.
 
 import DOMPurify, { type Config } from 'dompurify'
 
 const RULES: Config = {
   RETURN_DOM_FRAGMENT: true,
-  FORBID_TAGS: ['style', 'form', 'input', 'button', 'textarea', 'select', 'dialog', 'link', 'meta', 'base', 'title'],
+  FORBID_TAGS: [
+    'style',
+    'form',
+    'input',
+    'button',
+    'textarea',
+    'select',
+    'dialog',
+    'link',
+    'meta',
+    'base',
+    'title',
+  ],
   FORBID_ATTR: ['style', 'id', 'name', 'target', 'ping', 'srcset', 'poster', 'background'],
   ALLOW_DATA_ATTR: false,
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#|data:image\/(?:png|jpeg|gif|webp);)/i,
 }
 
-/** Styles of others go before they are even read: the page's policy would complain of each. */
+/** Removes styles before parsing; the content security policy would report each one. */
 function withoutStyles(markup: string): string {
   const tag = (tag: string) => tag.replace(/\sstyle\s*=\s*("[^"]*"|'[^']*'|[^\s>]+)/gi, '')
   return markup.replace(/<style[\s\S]*?<\/style\s*>/gi, '').replace(/<[a-z][^>]*>/gi, tag)
 }
 
-/** The markup without what could act. */
+/** Sanitizes markup. */
 export function clean(markup: string): DocumentFragment {
   const fragment = DOMPurify.sanitize(withoutStyles(markup), RULES) as unknown as DocumentFragment
   strip(fragment)
@@ -24,10 +36,10 @@ export function clean(markup: string): DocumentFragment {
   return fragment
 }
 
-/** What the page itself writes into markup before it is cleaned. */
+/** Classes that the page itself writes before sanitizing. */
 const OWN = /^(?:formula|display|language-.+)$/
 
-/** Nothing of others looks like a part of the page: they have none of its classes. */
+/** Removes classes, so that foreign markup cannot look like a part of the page. */
 function strip(fragment: DocumentFragment): void {
   for (const element of fragment.querySelectorAll('[class]')) {
     const kept = [...element.classList].filter((name) => OWN.test(name))
@@ -36,7 +48,7 @@ function strip(fragment: DocumentFragment): void {
   }
 }
 
-/** The markup inline, or `null` where it would lose what makes it work. */
+/** Returns sanitized markup, or `null` when it needs a frame. */
 export function cleanOrFrame(markup: string): DocumentFragment | null {
   const fragment = clean(markup)
   return DOMPurify.removed.some(acts) ? null : fragment
@@ -46,16 +58,18 @@ type Removed = (typeof DOMPurify.removed)[number]
 
 function acts(removed: Removed): boolean {
   if ('element' in removed && removed.element) {
-    return /^(script|iframe|frame|object|embed|form|input|button|select|textarea|canvas|video|audio|svg|math|applet|link)$/i.test(removed.element.nodeName)
+    return /^(script|iframe|frame|object|embed|form|input|button|select|textarea|canvas|video|audio|svg|math|applet|link)$/i.test(
+      removed.element.nodeName,
+    )
   }
   const attribute = 'attribute' in removed ? removed.attribute : null
   return attribute !== null && /^on/i.test(attribute.name)
 }
 
-/** Links open elsewhere, and pictures of others are not fetched. */
+/** Opens links in new tabs, and blocks remote images. */
 function settle(fragment: DocumentFragment): void {
   for (const link of fragment.querySelectorAll('a')) {
-    // Links of a drawing take attributes alone.
+    // In SVG, links have attributes but no properties.
     if (!link.getAttribute('href')?.startsWith('#')) link.setAttribute('target', '_blank')
     link.setAttribute('rel', 'noopener noreferrer')
   }

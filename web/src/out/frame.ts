@@ -1,4 +1,4 @@
-// A frame for markup that acts: it has scripts, and neither the page nor the cookie nor the network.
+// A sandboxed frame: it may run scripts, and has no access to page, cookies or network.
 
 import { whenOpen } from '../state/doc'
 
@@ -6,7 +6,7 @@ const HIGHEST = 2000
 
 export interface Content {
   html?: string
-  /** A figure, with the text of the program that draws it. */
+  /** A figure, and the source of the library that draws it. */
   plotly?: { figure: unknown; program: string }
 }
 
@@ -22,7 +22,7 @@ export function frame(content: () => Promise<Content>): HTMLElement {
     if (event.source !== element.contentWindow) return
     const message = event.data as { ready?: unknown; height?: unknown } | null
     if (message?.ready === true) {
-      // The frame has no origin that could be named.
+      // The frame has an opaque origin, which cannot be named.
       void content().then((made) => element.contentWindow?.postMessage({ ...made, isDark: isDark() }, '*'))
     } else if (typeof message?.height === 'number' && Number.isFinite(message.height)) {
       element.height = String(Math.max(20, Math.min(HIGHEST, Math.ceil(message.height))))

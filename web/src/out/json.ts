@@ -1,10 +1,12 @@
-// A tree of values whose branches are drawn when they are opened.
+// A JSON tree. Branches are drawn when they are opened.
 
 const MOST = 200
 
 export function tree(value: unknown, name: string | null = null, isOpen = true): HTMLElement {
   if (value === null || typeof value !== 'object') return leaf(value, name)
-  const entries = Array.isArray(value) ? value.map((item, at): [string, unknown] => [String(at), item]) : Object.entries(value)
+  const entries = Array.isArray(value)
+    ? value.map((item, at): [string, unknown] => [String(at), item])
+    : Object.entries(value)
   const details = document.createElement('details')
   details.className = 'tree'
   const summary = document.createElement('summary')

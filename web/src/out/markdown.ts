@@ -1,11 +1,11 @@
-// Markdown with mathematics. What sets formulas is fetched when the first one is met.
+// Markdown with formulas. KaTeX is loaded with the first formula.
 
 import { Marked, type TokenizerAndRendererExtension } from 'marked'
 import { highlighted, languageOf } from '../cell/language'
 import { opened } from '../state/doc'
 import { clean } from './clean'
 
-/** Formulas become marked places, which survive cleaning as plain text. */
+/** Formulas become spans of plain text, which survive sanitizing. */
 const formulas: TokenizerAndRendererExtension[] = [
   formula('display', 'block', /^ {0,3}\$\$([\s\S]+?)\$\$[ \t]*(?:\n|$)/),
   formula('environment', 'block', /^ {0,3}(\\begin\{([a-z]+\*?)\}[\s\S]+?\\end\{\2\})[ \t]*(?:\n|$)/),
@@ -26,7 +26,8 @@ function formula(name: string, level: 'block' | 'inline', rule: RegExp): Tokeniz
       const found = rule.exec(source)
       return found ? { type: name, raw: found[0], text: found[1]!.trim() } : undefined
     },
-    renderer: (token) => `<span class="formula${display ? ' display' : ''}">${escaped(String(token['text']))}</span>${level === 'block' ? '\n' : ''}`,
+    renderer: (token) =>
+      `<span class="formula${display ? ' display' : ''}">${escaped(String(token['text']))}</span>${level === 'block' ? '\n' : ''}`,
   }
 }
 
@@ -34,7 +35,7 @@ const escaped = (text: string) => text.replace(/[&<>"]/g, (character) => `&#${ch
 
 const marked = new Marked({ gfm: true, extensions: formulas, async: false })
 
-/** The blocks that a text is made of, as they are written. */
+/** The blocks of a text, unrendered. */
 export function blocks(source: string): string[] {
   return marked.lexer(source).map(({ raw }) => raw)
 }
@@ -56,7 +57,13 @@ export async function setFormulas(places: HTMLElement[]): Promise<void> {
   for (const place of places) {
     const text = place.textContent ?? ''
     try {
-      katex.render(text, place, { displayMode: place.classList.contains('display'), output: 'mathml', throwOnError: true, trust: false, maxExpand: 1000 })
+      katex.render(text, place, {
+        displayMode: place.classList.contains('display'),
+        output: 'mathml',
+        throwOnError: true,
+        trust: false,
+        maxExpand: 1000,
+      })
     } catch {
       place.classList.add('wrong')
       place.textContent = text

@@ -1,5 +1,5 @@
-// From an output to what is seen of it: of several kinds of the same thing, the best that the page can show.
-// The order is that of `output/preference.rs`, and a test compares the two.
+// Renders an output in the first MIME type that the page supports. The order is that of
+// `output/preference.rs`; a test compares the two.
 
 import type { FoldedText, PageOutput, PageValue } from '../net/protocol'
 import { opened, whenOpen } from '../state/doc'
@@ -82,15 +82,18 @@ async function text(value: PageValue): Promise<string> {
   if ('json' in value) return JSON.stringify(value.json)
   await opened()
   const answer = await fetch(value.stored.address)
-  if (!answer.ok) throw new Error(`the output cannot be fetched: ${answer.status}`)
+  if (!answer.ok) throw new Error(`Could not load the output (status ${answer.status})`)
   return await answer.text()
 }
 
-/** Draws at once what is there, and what has to be fetched when it came. */
+/** Draws a value at once, or when it is fetched. */
 function later(value: PageValue, draw: (text: string) => Node): Node {
   if ('text' in value) return draw(value.text)
   const place = wrapped('loading')
-  text(value).then((all) => place.replaceWith(draw(all)), (error: Error) => place.replaceWith(pre('text faint', error.message)))
+  text(value).then(
+    (all) => place.replaceWith(draw(all)),
+    (error: Error) => place.replaceWith(pre('text faint', error.message)),
+  )
   return place
 }
 
@@ -99,7 +102,7 @@ function image(value: PageValue, all: Record<string, PageValue>): Node {
   element.loading = 'lazy'
   element.decoding = 'async'
   const plain = all['text/plain']
-  element.alt = plain && 'text' in plain ? plain.text.slice(0, 200) : 'Picture that the cell made'
+  element.alt = plain && 'text' in plain ? plain.text.slice(0, 200) : 'Image output'
   if ('stored' in value) whenOpen(() => (element.src = value.stored.address))
   return element
 }
@@ -120,17 +123,21 @@ function plotly(value: PageValue, all: Record<string, PageValue>): Node {
     delete rest[PLOTLY]
     place.replaceChildren(data(rest))
   }
-  plotlyProgram ??= opened().then(() => fetch(`/plotly.js${location.search}`)).then((answer) => {
-    if (!answer.ok) throw new Error('the kernel has no plotly')
-    return answer.text()
-  })
-  plotlyProgram.then(async (program) => {
-    const figure: unknown = 'json' in value ? value.json : JSON.parse(await text(value))
-    place.replaceChildren(frame(() => Promise.resolve({ plotly: { figure, program } })))
-  }).catch(() => {
-    plotlyProgram = null
-    fallback()
-  })
+  plotlyProgram ??= opened()
+    .then(() => fetch(`/plotly.js${location.search}`))
+    .then((answer) => {
+      if (!answer.ok) throw new Error('the kernel has no plotly')
+      return answer.text()
+    })
+  plotlyProgram
+    .then(async (program) => {
+      const figure: unknown = 'json' in value ? value.json : JSON.parse(await text(value))
+      place.replaceChildren(frame(() => Promise.resolve({ plotly: { figure, program } })))
+    })
+    .catch(() => {
+      plotlyProgram = null
+      fallback()
+    })
   return place
 }
 
@@ -143,7 +150,10 @@ function latex(source: string): Node {
   const isDisplay = /^\s*(\$\$|\\\[|\\begin)/.test(source)
   const place = document.createElement('span')
   place.className = `formula${isDisplay ? ' display' : ''}`
-  place.textContent = source.trim().replace(/^\$\$?|\$\$?$|^\\\[|\\\]$/g, '').trim()
+  place.textContent = source
+    .trim()
+    .replace(/^\$\$?|\$\$?$|^\\\[|\\\]$/g, '')
+    .trim()
   void setFormulas([place])
   return place
 }

@@ -1,11 +1,19 @@
-// What a terminal would show of a text: colours, carriage returns, backspaces, erased lines and a cursor that goes up.
+// Interprets terminal control sequences: colours, carriage returns, backspaces, erased lines, cursor
+// movement.
 
-interface Style { color: string; background: string; classes: string }
-interface Glyph { character: string; style: Style | null }
+interface Style {
+  color: string
+  background: string
+  classes: string
+}
+interface Glyph {
+  character: string
+  style: Style | null
+}
 
 const PLAIN: Style | null = null
 const NAMES = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white']
-/** Lines and columns that are kept; more would only be made to hurt. */
+/** A limit on lines and columns, against hostile output. */
 const WIDEST = 20_000
 
 class Pen {
@@ -22,9 +30,21 @@ class Pen {
   style(): Style | null {
     if (this.isMade) return this.made
     this.isMade = true
-    const on = [this.bold && 'bold', this.dim && 'dim', this.italic && 'italic', this.underline && 'underline', this.inverse && 'inverse']
-    const classes = on.filter(Boolean).map((word) => `sgr-${String(word)}`).join(' ')
-    this.made = classes || this.color || this.background ? { color: this.color, background: this.background, classes } : PLAIN
+    const on = [
+      this.bold && 'bold',
+      this.dim && 'dim',
+      this.italic && 'italic',
+      this.underline && 'underline',
+      this.inverse && 'inverse',
+    ]
+    const classes = on
+      .filter(Boolean)
+      .map((word) => `sgr-${String(word)}`)
+      .join(' ')
+    this.made =
+      classes || this.color || this.background
+        ? { color: this.color, background: this.background, classes }
+        : PLAIN
     return this.made
   }
 
@@ -32,7 +52,16 @@ class Pen {
     this.isMade = false
     for (let at = 0; at < codes.length; at++) {
       const code = codes[at]!
-      if (code === 0) Object.assign(this, { bold: false, dim: false, italic: false, underline: false, inverse: false, color: '', background: '' })
+      if (code === 0)
+        Object.assign(this, {
+          bold: false,
+          dim: false,
+          italic: false,
+          underline: false,
+          inverse: false,
+          color: '',
+          background: '',
+        })
       else if (code === 1) this.bold = true
       else if (code === 2) this.dim = true
       else if (code === 3) this.italic = true
@@ -58,9 +87,16 @@ class Pen {
   }
 }
 
-/** A colour of the large palette, or one that is mixed. */
+/** A colour of the 256-colour palette, or an RGB colour. */
 function extended(codes: number[]): [string, number] {
-  if (codes[0] === 2) return [`#${codes.slice(1, 4).map((part) => Math.min(255, part).toString(16).padStart(2, '0')).join('')}`, 4]
+  if (codes[0] === 2)
+    return [
+      `#${codes
+        .slice(1, 4)
+        .map((part) => Math.min(255, part).toString(16).padStart(2, '0'))
+        .join('')}`,
+      4,
+    ]
   if (codes[0] !== 5) return ['', 0]
   const code = codes[1] ?? 0
   if (code < 8) return [NAMES[code]!, 2]
@@ -72,10 +108,9 @@ function extended(codes: number[]): [string, number] {
   return [`#${level(Math.floor(cube / 36))}${level(Math.floor(cube / 6) % 6)}${level(cube % 6)}`, 2]
 }
 
-// deno-fmt-ignore
 const ESCAPE = /\x1b(?:\[([0-9;:?]*)([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])/y
 
-/** The lines that a text leaves on a terminal. */
+/** The lines on the screen after the text. */
 function lines(text: string): Glyph[][] {
   const screen: Glyph[][] = [[]]
   const pen = new Pen()
@@ -91,19 +126,34 @@ function lines(text: string): Glyph[][] {
       const codes = (found[1] ?? '').split(/[;:]/).map((code) => Number(code) || 0)
       const first = Math.max(1, codes[0] ?? 1)
       switch (found[2]) {
-        case 'm': pen.select(codes); break
-        case 'A': row = Math.max(0, row - first); break
-        case 'B': row = Math.min(screen.length - 1, row + first); break
-        case 'C': column = Math.min(WIDEST, column + first); break
-        case 'D': column = Math.max(0, column - first); break
-        case 'G': column = first - 1; break
+        case 'm':
+          pen.select(codes)
+          break
+        case 'A':
+          row = Math.max(0, row - first)
+          break
+        case 'B':
+          row = Math.min(screen.length - 1, row + first)
+          break
+        case 'C':
+          column = Math.min(WIDEST, column + first)
+          break
+        case 'D':
+          column = Math.max(0, column - first)
+          break
+        case 'G':
+          column = first - 1
+          break
         case 'K':
           if (codes[0] === 2) line().length = 0
           else if (codes[0] === 1) line().fill({ character: ' ', style: PLAIN }, 0, column)
           else line().length = Math.min(line().length, column)
           break
         case 'J':
-          if (codes[0] === 2) { screen.length = 0; row = column = 0 } else screen.length = row + 1
+          if (codes[0] === 2) {
+            screen.length = 0
+            row = column = 0
+          } else screen.length = row + 1
           break
       }
     } else if (character === '\n') {
@@ -128,14 +178,14 @@ function lines(text: string): Glyph[][] {
 function styled(text: string, style: Style): HTMLElement {
   const span = document.createElement('span')
   span.className = style.classes
-  const paint = (color: string, what: 'color' | 'background') => {
+  const paint = (color: string, layer: 'color' | 'background') => {
     if (!color) return
     if (color.startsWith('#')) {
-      // Mixed with the ink, so that it can be read on both grounds.
-      if (what === 'color') span.style.color = `color-mix(in srgb, ${color} 70%, var(--ink))`
+      // Mixed with the text colour, to stay readable in both themes.
+      if (layer === 'color') span.style.color = `color-mix(in srgb, ${color} 70%, var(--ink))`
       else span.style.backgroundColor = color
     } else {
-      span.classList.add(what === 'color' ? `ansi-${color}` : `ansi-on-${color}`)
+      span.classList.add(layer === 'color' ? `ansi-${color}` : `ansi-on-${color}`)
     }
   }
   paint(style.color, 'color')
@@ -146,8 +196,7 @@ function styled(text: string, style: Style): HTMLElement {
 
 export function terminal(text: string): DocumentFragment {
   const out = document.createDocumentFragment()
-  // Mostly there is nothing to interpret.
-  // eslint-disable-next-line no-control-regex
+  // Most text has no control characters.
   if (!/[\x1b\r\b]/.test(text)) {
     out.append(text)
     return out

@@ -1,8 +1,10 @@
-// Pictures that are embedded in cells. Two cells may use one name for different pictures, above all `image.png`.
+// Attached images of cells. Cells to be merged may use one name for different images, mostly `image.png`.
 
-interface Whole { attachments?: Record<string, unknown> }
+interface Whole {
+  attachments?: Record<string, unknown>
+}
 
-/** The names of each further cell's pictures once it is merged into the first, as the host names them. */
+/** New names for the images of cells that are merged into the first, as the host chooses them. */
 export function renamed(cells: readonly (string | null)[]): Map<string, string>[] {
   const [first, ...rest] = cells.map(attachmentsOf)
   const all = new Map(first)
@@ -24,7 +26,7 @@ function attachmentsOf(json: string | null): [string, string][] {
   return Object.entries(attachments ?? {}).map(([name, picture]) => [name, JSON.stringify(picture)])
 }
 
-/** `picture.png` as `picture-2.png`. */
+/** Turns `picture.png` into `picture-2.png`. */
 function freeName(name: string, taken: Map<string, string>): string {
   const dot = name.lastIndexOf('.')
   const [stem, ending] = dot < 0 ? [name, ''] : [name.slice(0, dot), name.slice(dot)]
@@ -34,7 +36,7 @@ function freeName(name: string, taken: Map<string, string>): string {
   }
 }
 
-/** A text that refers to its pictures by other names. */
+/** Replaces the names of images in a text. */
 export function withNames(source: string, names: Map<string, string>): string {
   return source.replace(/attachment:([^)\s"'>]+)/g, (whole, name: string) => {
     const free = names.get(name) ?? names.get(decoded(name))

@@ -1,42 +1,48 @@
-// Cells on their way to another place: in this tab, in other tabs, or through the system's clipboard.
+// Copied cells: in this tab, in other tabs and on the system clipboard.
 
 import type { CellText } from '../net/protocol'
 import { seal, unseal } from '../net/seal'
 
-/** A cell that was copied. Without `json` only the host that it came from knows all of it. */
-export interface Copied extends CellText { json: string | null }
-/** Cells of one notebook, as they were when they were copied. */
-export interface Clip { stamp: string; path: string; cells: Copied[] }
+/** A copied cell. Without `json`, only its host knows outputs and metadata. */
+export interface Copied extends CellText {
+  json: string | null
+}
+/** Copied cells of one notebook. */
+export interface Clip {
+  stamp: string
+  path: string
+  cells: Copied[]
+}
 
-/** The type of cells on the system's clipboard. */
+/** The MIME type of cells on the system clipboard. */
 export const TYPE = 'application/x-cellist-cells+json'
 /**
- * Tabs tell each other. Nothing stays in the browser's storage, where the next program at this port would find it, and
- * all messages are sealed: a page of that program hears this channel too.
+ * The channel between tabs. Nothing goes into the browser's storage, where the next program on this port
+ * would find it. Messages are encrypted, since a page of that program could read the channel.
  */
 const channel = new BroadcastChannel('cellist:clipboard')
 
-/** Asks other tabs for the cells that they have. */
+/** Asks other tabs for copied cells. */
 const ANY = 'null'
 
 let clip: Clip | null = null
 
 export const copied = (): Clip | null => clip
 
-/** Puts cells where this tab finds them at once. */
+/** Stores cells for this tab. */
 export function hold(path: string, cells: Copied[]): Clip {
   clip = { stamp: crypto.randomUUID(), path, cells }
   return clip
 }
 
-/** Puts cells where other tabs and other programs find them. */
+/** Shares cells with other tabs and other programs. */
 export function share(shared: Clip): void {
   const whole = JSON.stringify(shared)
   writeSystem(shared.cells.map(({ source }) => source).join('\n\n'), whole)
   void tell(whole, () => clip === shared)
 }
 
-/** Tells other tabs, unless that is not wanted any more once the message is sealed. */
+/** Sends a message to other tabs, unless it is outdated once it is encrypted. */
 async function tell(text: string, isWanted = () => true): Promise<void> {
   const message = await seal(text)
   if (isWanted()) channel.postMessage(message)
@@ -54,11 +60,11 @@ function writeSystem(text: string, whole: string): void {
   removeEventListener('copy', fill, { capture: true })
 }
 
-/** Takes the cells that other tabs have copied, and gives ours to a tab that is new. */
+/** Receives cells copied in other tabs, and answers new tabs. */
 function listenToTabs(): void {
   let heard = Promise.resolve()
   channel.onmessage = ({ data }) => {
-    // One after the other: the newest clip is the one that came last.
+    // In order: the last message has the newest cells.
     heard = heard.then(async () => take(await unseal(data)))
   }
   void tell(ANY)
@@ -69,7 +75,7 @@ function take(text: string | null): void {
   else if (text !== null) clip = read(text) ?? clip
 }
 
-/** Cells as another page wrote them. The clipboard may hold anything: other forms give null. */
+/** Parses cells from another page; returns null for any other text. */
 export function read(text: string): Clip | null {
   let found: unknown
   try {
@@ -83,15 +89,21 @@ export function read(text: string): Clip | null {
   return { stamp: found['stamp'], path: found['path'], cells }
 }
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null
 
 function isCopied(value: unknown): value is Copied {
   if (!isRecord(value)) return false
   const { id, kind, source, json } = value
-  return typeof id === 'string' && /^(code|markdown|raw)$/.test(String(kind)) && typeof source === 'string' && (json === null || typeof json === 'string')
+  return (
+    typeof id === 'string' &&
+    /^(code|markdown|raw)$/.test(String(kind)) &&
+    typeof source === 'string' &&
+    (json === null || typeof json === 'string')
+  )
 }
 
-/** The id that the file stores, where another notebook may store it too. */
+/** The id stored in the file, which is used where it is free. */
 export function storedId({ json }: Copied): string | null {
   try {
     const { id } = JSON.parse(json ?? '{}') as { id?: unknown }
@@ -101,16 +113,29 @@ export function storedId({ json }: Copied): string | null {
   }
 }
 
-/** Begins to listen; `paste` gets the content that a user pastes while no text is edited. */
-export function listen(takesText: (target: EventTarget | null) => boolean, paste: (clip: Clip | string) => void): void {
+/** Starts to listen; `paste` is called for a paste outside text fields. */
+export function listen(
+  takesText: (target: EventTarget | null) => boolean,
+  paste: (clip: Clip | string) => void,
+): void {
   listenToTabs()
-  addEventListener('paste', (event) => {
-    // Text that is still marked in an editor that was left makes that editor the target.
-    if (event.defaultPrevented || takesText(document.activeElement) || document.querySelector('dialog[open]')) return
-    const found = read(event.clipboardData?.getData(TYPE) ?? '') ?? event.clipboardData?.getData('text/plain')
-    if (!found) return
-    event.preventDefault()
-    event.stopPropagation()
-    paste(found)
-  }, { capture: true })
+  addEventListener(
+    'paste',
+    (event) => {
+      // The event's target may be an editor without focus that still has a selection.
+      if (
+        event.defaultPrevented ||
+        takesText(document.activeElement) ||
+        document.querySelector('dialog[open]')
+      )
+        return
+      const found =
+        read(event.clipboardData?.getData(TYPE) ?? '') ?? event.clipboardData?.getData('text/plain')
+      if (!found) return
+      event.preventDefault()
+      event.stopPropagation()
+      paste(found)
+    },
+    { capture: true },
+  )
 }

@@ -1,13 +1,25 @@
-// The open notebook as signals: each cell is told apart, so that what changes in one is drawn in that one alone.
+// The open notebook as signals, one set per cell, so that a change redraws its cell alone.
 
-import { batch, computed, type Signal, signal } from '@preact/signals'
 import type { ChangeSet } from '@codemirror/state'
+import { batch, computed, type Signal, signal } from '@preact/signals'
 import type {
-  Actor, CellCondition, CellOutputs, CellText, CellType, Failure, NotebookKernel, NotebookNews, NotebookStatus, NotebookWhole, PageOutput,
-  Participant, Review, Unreviewed,
+  Actor,
+  CellCondition,
+  CellOutputs,
+  CellText,
+  CellType,
+  Failure,
+  NotebookKernel,
+  NotebookNews,
+  NotebookStatus,
+  NotebookWhole,
+  PageOutput,
+  Participant,
+  Review,
+  Unreviewed,
 } from '../net/protocol'
 
-/** A cell. Its text is a plain value: editors take part in its changes, all others look at `textVersion`. */
+/** A cell. Its text is a plain value: its editor applies changes, all other views follow `textVersion`. */
 export interface CellModel {
   id: string
   kind: Signal<CellType>
@@ -17,27 +29,27 @@ export interface CellModel {
   count: Signal<number | null>
   state: Signal<CellCondition>
   review: Signal<Unreviewed | null>
-  /** When it began to run, by this page's clock. */
-  begun: Signal<number | null>
-  /** Who changed it a moment ago. */
+  /** The start of its run, by this page's clock. */
+  startedAt: Signal<number | null>
+  /** The author of a change a moment ago. */
   touched: Signal<Actor | null>
   isFolded: Signal<boolean>
-  /** Takes changes that others made into the editor, where there is one. */
+  /** Applies changes by other clients to the editor, if there is one. */
   editor: { take: (change: ChangeSet) => void; reset: (text: string) => void } | null
 }
 
-export type Connection = 'connecting' | 'open' | 'lost' | 'locked' | 'stranger'
+export type Connection = 'connecting' | 'open' | 'lost' | 'locked' | 'unverified'
 
 const REST: CellCondition = { activity: 'idle', last: null, stale: [] }
 
 export const cells = new Map<string, CellModel>()
-/** Cells that were deleted a while ago. One that comes back shows its outputs at once, until the host sends them. */
+/** Recently deleted cells. A restored cell shows its outputs at once, until the host sends them. */
 const gone = new Map<string, CellModel>()
 const MOST_GONE = 200
 export const order = signal<string[]>([])
 export const connection = signal<Connection>('connecting')
 
-/** Does something at the host's address, at once or when the host is there: another program may have taken its port. */
+/** Calls back when the connection is verified: without it another program may own the port. */
 export function whenOpen(then: () => void): void {
   if (connection.peek() === 'open') return then()
   const stop = connection.subscribe((now) => {
@@ -48,48 +60,55 @@ export function whenOpen(then: () => void): void {
 }
 
 export const opened = () => new Promise<void>((resolve) => whenOpen(resolve))
-/** Why the notebook could not be opened. */
-export const trouble = signal<Failure | null>(null)
+/** The reason that the notebook cannot be opened. */
+export const openError = signal<Failure | null>(null)
 export const file = signal<{ path: string; name: string; language: string } | null>(null)
 export const status = signal<NotebookStatus>({ saved: 0, problem: null, notices: [] })
 export const version = signal(0)
 export const isSettled = signal(true)
-export const kernel = signal<NotebookKernel>({ state: 'none', name: '', id: null, stuck: false, stays: null, gone: null })
+export const kernel = signal<NotebookKernel>({
+  state: 'none',
+  name: '',
+  id: null,
+  stuck: false,
+  stays: null,
+  gone: null,
+})
 export const present = signal<Participant[]>([])
 export const review = signal<Review>({ is_on: true, cells: {} })
 
 export const isSaved = computed(() => isSettled.value && status.value.saved >= version.value)
-/** Cells that wait for review: those that are there in their order, then those that are gone. */
+/** Cells under review: existing ones in order, then deleted ones. */
 export const waiting = computed(() => {
   const all = review.value.cells
   const there = order.value.filter((id) => all[id])
   return [...there, ...Object.keys(all).filter((id) => all[id]!.was.was === 'deleted')]
 })
-/** Cells that an agent deleted, by the cell that they stood behind. */
-export const graves = computed(() => {
-  const graves = new Map<string | null, { id: string; what: Unreviewed }[]>()
-  for (const [id, what] of Object.entries(review.value.cells)) {
-    if (what.was.was !== 'deleted') continue
-    let after = what.was.after
-    // Its neighbour may be gone too.
+/** Cells deleted by agents, by the cell that they followed. */
+export const deletedCells = computed(() => {
+  const deletedCells = new Map<string | null, { id: string; change: Unreviewed }[]>()
+  for (const [id, change] of Object.entries(review.value.cells)) {
+    if (change.was.was !== 'deleted') continue
+    let after = change.was.after
+    // The neighbour may be deleted too.
     for (let depth = 0; after !== null && !cells.has(after) && depth < 1000; depth++) {
       const before: Unreviewed | undefined = review.value.cells[after]
       after = before?.was.was === 'deleted' ? before.was.after : null
     }
-    graves.set(after, [...(graves.get(after) ?? []), { id, what }])
+    deletedCells.set(after, [...(deletedCells.get(after) ?? []), { id, change }])
   }
-  return graves
+  return deletedCells
 })
 
-/** Where each cell stands. */
-export const places = computed(() => new Map(order.value.map((id, at) => [id, at])))
-/** Who is at which cell. */
-export const presentAt = computed(() => {
+/** The index of each cell. */
+export const indexes = computed(() => new Map(order.value.map((id, at) => [id, at])))
+/** The participants at each cell. */
+export const participantsAt = computed(() => {
   const at = new Map<string, Participant[]>()
   for (const one of present.value) for (const id of one.cells) at.set(id, [...(at.get(id) ?? []), one])
   return at
 })
-/** The turns of agents that wait for review, with how many cells each changed. */
+/** The turns under review, with the number of cells that each changed. */
 export const turns = computed(() => {
   const turns = new Map<string, { turn: string; actor: Actor; count: number }>()
   for (const { actor, turns: of } of Object.values(review.value.cells)) {
@@ -126,14 +145,14 @@ function fresh(cell: CellText): CellModel {
     count: signal(null),
     state: signal(REST),
     review: signal(null),
-    begun: signal(null),
+    startedAt: signal(null),
     touched: signal(null),
     isFolded: signal(false),
     editor: null,
   }
 }
 
-/** Shows these cells. Texts of cells that were there before are left to those who change them. */
+/** Shows a list of cells. An editor is reset only if its text differs. */
 export function showList(list: readonly CellText[]): void {
   batch(() => {
     const there = new Set(list.map((cell) => cell.id))
@@ -164,11 +183,11 @@ export function showList(list: readonly CellText[]): void {
     const ids = list.map((cell) => cell.id)
     const old = order.peek()
     if (ids.length !== old.length || ids.some((id, index) => id !== old[index])) order.value = ids
-    spread()
+    updateReviews()
   })
 }
 
-/** Shows a change of a text, made by someone else or by an editor here. */
+/** Shows a change of a text, by another client or by the editor here. */
 export function showText(id: string, source: string, change: ChangeSet | null): void {
   const cell = cells.get(id)
   if (!cell) return
@@ -177,10 +196,10 @@ export function showText(id: string, source: string, change: ChangeSet | null): 
   cell.textVersion.value++
 }
 
-export function takeWhole(whole: NotebookWhole): void {
+export function receiveWhole(whole: NotebookWhole): void {
   batch(() => {
     file.value = { path: whole.path, name: whole.name, language: whole.language }
-    take(whole)
+    receive(whole)
     for (const [id, cell] of cells) {
       if (!whole.outputs[id]) {
         cell.outputs.value = []
@@ -191,8 +210,8 @@ export function takeWhole(whole: NotebookWhole): void {
   })
 }
 
-/** Takes in what is new beside the cells' texts. */
-export function take(news: NotebookNews): void {
+/** Applies all news other than texts. */
+export function receive(news: NotebookNews): void {
   batch(() => {
     for (const [id, { outputs, count }] of Object.entries(news.outputs ?? {})) {
       const cell = cells.get(id)
@@ -209,23 +228,24 @@ export function take(news: NotebookNews): void {
     if (news.participants) present.value = news.participants
     if (news.review) {
       review.value = news.review
-      spread()
+      updateReviews()
     }
   })
 }
 
-/** The form of outputs that a page asks for. */
-const bounded = (outputs: CellOutputs['outputs']): PageOutput[] => ('bounded' in outputs ? outputs.bounded : [])
+/** The bounded form of outputs, which a page requests. */
+const bounded = (outputs: CellOutputs['outputs']): PageOutput[] =>
+  'bounded' in outputs ? outputs.bounded : []
 
 function setState(cell: CellModel, state: CellCondition): void {
   const isRunning = state.activity === 'running'
-  if (isRunning && cell.begun.peek() === null) cell.begun.value = Date.now()
-  if (!isRunning) cell.begun.value = null
+  if (isRunning && cell.startedAt.peek() === null) cell.startedAt.value = Date.now()
+  if (!isRunning) cell.startedAt.value = null
   cell.state.value = state
 }
 
-/** Tells each cell what waits for review in it. */
-function spread(): void {
+/** Updates the review of each cell. */
+function updateReviews(): void {
   const all = review.peek().cells
   for (const [id, cell] of cells) {
     const now = all[id] ?? null

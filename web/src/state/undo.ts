@@ -1,11 +1,11 @@
-// Taking back what was done to cells here. What others did meanwhile stays; a text that they changed is left alone.
+// Undo of cell operations. Changes by other clients stay; a text that they changed is left alone.
 
-import { apply, between, fromJSON, toJSON } from '../net/change'
-import { carryOut } from '../net/cells'
+import { applyOp } from '../net/cells'
 import type { Op } from '../net/cells'
+import { apply, between, fromJSON, toJSON } from '../net/change'
 import type { CellText as Cell } from '../net/protocol'
 
-/** An operation; a text that becomes another if it is still the first; or restoring the values that an operation removed from a cell. */
+/** An operation, a conditional change of text, or the restoration of values that an operation removed. */
 export type Step =
   | Op
   | { op: 'write'; cell: string; from: string; to: string }
@@ -13,11 +13,14 @@ export type Step =
 
 /** The operation that a step sends to the host. */
 export function asOp(step: Step): Op {
-  if (step.op === 'write') return { op: 'change', cell: step.cell, change: toJSON(between(step.from, step.to)) }
+  if (step.op === 'write')
+    return { op: 'change', cell: step.cell, change: toJSON(between(step.from, step.to)) }
   return step.op === 'refit' ? { op: 'refit', cell: step.cell } : step
 }
 
-/** The steps that take `steps` back, in the order to apply them. `hasRun` tells whether a cell has outputs or a count. */
+/**
+ * The steps that revert `steps`, in order. `hasRun` tells whether a cell has outputs or an execution count.
+ */
 export function reversed(cells: Cell[], steps: readonly Step[], hasRun: (cell: string) => boolean): Step[] {
   const back: Step[] = []
   for (const step of steps) {
@@ -27,7 +30,7 @@ export function reversed(cells: Cell[], steps: readonly Step[], hasRun: (cell: s
     const content = { cell: { cell: step.cell, outputs: true } }
     if (step.op === 'insert') back.push({ op: 'delete', cell: step.cell })
     if (!cell) {
-      cells = carryOut(cells, asOp(step))
+      cells = applyOp(cells, asOp(step))
       continue
     }
     switch (step.op) {
@@ -40,11 +43,17 @@ export function reversed(cells: Cell[], steps: readonly Step[], hasRun: (cell: s
         back.push({ op: 'move', cell: step.cell, after })
         break
       case 'retype':
-        if (cell.kind === 'code' && hasRun(step.cell)) back.push({ op: 'refit', cell: step.cell, undoes: null })
+        if (cell.kind === 'code' && hasRun(step.cell))
+          back.push({ op: 'refit', cell: step.cell, undoes: null })
         back.push({ op: 'retype', cell: step.cell, kind: cell.kind })
         break
       case 'change':
-        back.push({ op: 'write', cell: step.cell, from: apply(fromJSON(step.change), cell.source), to: cell.source })
+        back.push({
+          op: 'write',
+          cell: step.cell,
+          from: apply(fromJSON(step.change), cell.source),
+          to: cell.source,
+        })
         break
       case 'write':
         back.push({ op: 'write', cell: step.cell, from: step.to, to: step.from })
@@ -56,22 +65,22 @@ export function reversed(cells: Cell[], steps: readonly Step[], hasRun: (cell: s
         back.push({ op: 'refit', cell: step.cell, undoes: step })
         break
       case 'refit':
-        // The loss by a change of type comes again with that change.
+        // Changing the type again removes the values again.
         if ('undoes' in step && step.undoes) back.push(step.undoes)
         break
     }
-    cells = carryOut(cells, asOp(step))
+    cells = applyOp(cells, asOp(step))
   }
   return back.reverse()
 }
 
-/** The steps that apply now: steps on cells that others deleted, restored or edited meanwhile are left out. */
+/** The steps that still apply. Steps on cells that other clients deleted, restored or edited are dropped. */
 export function applicable(cells: Cell[], steps: readonly Step[]): Step[] {
   return steps.filter((step) => {
     const cell = cells.find(({ id }) => id === step.cell)
     if ((step.op === 'insert') !== (cell === undefined)) return false
     if (step.op === 'write' && cell?.source !== step.from) return false
-    cells = carryOut(cells, asOp(step))
+    cells = applyOp(cells, asOp(step))
     return true
   })
 }

@@ -1,4 +1,4 @@
-// What this window alone knows: the active cell, the mode, what is selected, what is open, how it looks.
+// State of this window: active cell, mode, selection, open dialogs, theme.
 
 import { computed, signal } from '@preact/signals'
 import { order } from './doc'
@@ -8,20 +8,23 @@ export type Theme = 'light' | 'dark' | 'auto'
 
 export const active = signal<string | null>(null)
 export const isEditing = signal(false)
-/** Where a selection of several cells began. */
+/** The start of a selection of several cells. */
 export const anchor = signal<string | null>(null)
 export const follows = signal(false)
 export const hasNumbers = signal(localStorage.getItem('cellist:numbers') === 'on')
 export const sheet = signal<Sheet | null>(null)
 export const question = signal<{ text: string; yes: string; then: () => void } | null>(null)
 export const toast = signal<{ text: string; action?: { name: string; then: () => void } } | null>(null)
-/** Read out to those who do not see. */
-export const said = signal('')
+/** The announcement in the live region, for screen readers. */
+export const announcement = signal('')
 export const theme = signal<Theme>((localStorage.getItem('cellist:theme') as Theme | null) ?? 'auto')
 
-/** The cells that are selected, in order; at least the active one. */
+/** The selected cells in order; at least the active one. */
 export const selected = computed<string[]>(() => {
-  const [from, to] = [order.value.indexOf(anchor.value ?? active.value ?? ''), order.value.indexOf(active.value ?? '')]
+  const [from, to] = [
+    order.value.indexOf(anchor.value ?? active.value ?? ''),
+    order.value.indexOf(active.value ?? ''),
+  ]
   if (to < 0) return []
   const start = from < 0 ? to : from
   return order.value.slice(Math.min(start, to), Math.max(start, to) + 1)
@@ -29,10 +32,10 @@ export const selected = computed<string[]>(() => {
 
 let toastTimer: ReturnType<typeof setTimeout> | undefined
 
-export function say(text: string, action?: { name: string; then: () => void }): void {
+export function notify(text: string, action?: { name: string; then: () => void }): void {
   clearTimeout(toastTimer)
   toast.value = action ? { text, action } : { text }
-  said.value = text
+  announcement.value = text
   toastTimer = setTimeout(() => (toast.value = null), action ? 10_000 : 5_000)
 }
 

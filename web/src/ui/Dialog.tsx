@@ -1,4 +1,4 @@
-// A sheet over the page that has the keyboard until it is closed, and then gives it back.
+// A modal dialog, which returns the focus when it closes.
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
@@ -6,7 +6,7 @@ import { useEffect, useRef } from 'preact/hooks'
 interface Properties {
   title: string
   onClose: () => void
-  /** Called when it is gone and the keyboard is back. */
+  /** Called when the dialog is closed and the focus is back. */
   onClosed?: () => void
   children: ComponentChildren
 }
@@ -24,12 +24,19 @@ export function Dialog({ title, onClose, onClosed, children }: Properties) {
     }
   }, [])
   return (
-    <dialog ref={element} aria-label={title} onCancel={onClose} onClick={(event) => event.target === element.current && onClose()}>
+    <dialog
+      ref={element}
+      aria-label={title}
+      onCancel={onClose}
+      onClick={(event) => event.target === element.current && onClose()}
+    >
       <div class="sheet">
         <div class="sheet-head">
           <h2>{title}</h2>
           <span class="spring" />
-          <button class="quiet" aria-label="Close" onClick={onClose}>×</button>
+          <button class="quiet" aria-label="Close" onClick={onClose}>
+            ×
+          </button>
         </div>
         {children}
       </div>

@@ -1,4 +1,4 @@
-// What tests of the assistant share: a provider that says what they wrote, the settings that name it, and the pane.
+// Shared by the tests of the assistant: a scripted provider, the settings that name it, and the pane.
 
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
@@ -8,18 +8,30 @@ import { notebook } from '../kit.mjs'
 import { Models } from '../models.mjs'
 import { bed } from './bed.mjs'
 
-/** What lets in at the provider. Nothing but the headers of a request may have it. */
+/** The provider's key. It may occur in request headers only. */
 export const KEY = 'sk-scripted-0123456789abcdef'
 
-/** The provider that all tests ask. */
+/** The provider of all tests. */
 export let models
 
 const config = () => join(bed.home, 'config.toml')
 
 /** Names a provider in the user's settings, which are read with each message. */
 export function account(more = {}) {
-  const chat = { provider: 'anthropic', model: 'scripted', base_url: models.url, api_key: KEY, run_code: 'allow', ...more }
-  writeFileSync(config(), `[chat]\n${Object.entries(chat).map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`).join('')}`)
+  const chat = {
+    provider: 'anthropic',
+    model: 'scripted',
+    base_url: models.url,
+    api_key: KEY,
+    run_code: 'allow',
+    ...more,
+  }
+  writeFileSync(
+    config(),
+    `[chat]\n${Object.entries(chat)
+      .map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`)
+      .join('')}`,
+  )
 }
 
 export const noAccount = () => rmSync(config(), { force: true })
@@ -34,17 +46,20 @@ afterEach(async () => {
   await models.forget()
 })
 
-/** What was asked since, as one list; a test begins with it. */
+/** The requests since, as one list; each test starts one. */
 export async function listen() {
   const from = await models.count()
-  return { request: async (number) => (await models.request(from + number)).body, count: async () => (await models.count()) - from }
+  return {
+    request: async (number) => (await models.request(from + number)).body,
+    count: async () => (await models.count()) - from,
+  }
 }
 
-/** A window with a new notebook and the assistant beside it. */
+/** A window with a new notebook and the assistant open. */
 export async function talkAbout(name, cells, options = {}) {
   bed.write(name, notebook(...cells))
   const page = await bed.open(name, options)
-  // On a narrow screen the pane waits until it is wanted.
+  // On a narrow screen the pane is closed at first.
   if (options.isHidden) await page.keyboard.press('Control+l')
   await field(page).waitFor()
   return page
@@ -58,14 +73,14 @@ export const calls = (page, tool) => pane(page).locator(`.call[data-tool="${tool
 
 export const choose = (page, mode) => page.getByRole('radio', { name: mode, exact: true }).click()
 
-/** Says something in a mode. */
+/** Sends a message in a mode. */
 export async function say(page, mode, words) {
   await choose(page, mode)
   await field(page).fill(words)
   await field(page).press('Enter')
 }
 
-/** Waits until the newest answer says this and has ended. */
+/** Waits until the newest answer has this text and has ended. */
 export async function answered(page, words) {
   const last = turns(page).last()
   if (words) await last.locator('.answer').getByText(words).first().waitFor()
@@ -73,21 +88,30 @@ export async function answered(page, words) {
   return last
 }
 
-/** What a model reads in a request: instructions, the last message, and the names of its tools. */
+/** The input of a model in a request: instructions, last message and tool names. */
 export const told = (body) => ({
   instructions: body.system[0].text,
-  message: body.messages.at(-1).content.map((part) => part.text ?? '').join(''),
+  message: body.messages
+    .at(-1)
+    .content.map((part) => part.text ?? '')
+    .join(''),
   tools: (body.tools ?? []).map(({ name }) => name),
 })
 
-/** What came of the calls that a request tells of. */
+/** The tool results in a request. */
 export const results = (body) =>
-  body.messages.at(-1).content.filter(({ type }) => type === 'tool_result').map(({ content, is_error }) => ({
-    text: typeof content === 'string' ? content : content.map((part) => part.text ?? '').join(''), isFailure: is_error === true,
-  }))
+  body.messages
+    .at(-1)
+    .content.filter(({ type }) => type === 'tool_result')
+    .map(({ content, is_error }) => ({
+      text: typeof content === 'string' ? content : content.map((part) => part.text ?? '').join(''),
+      isFailure: is_error === true,
+    }))
 
-/** Whether an answer gave a model tools that change or run a notebook, or those that look at it. */
+/** Whether a request offers tools that change or run a notebook, or only those that read it. */
 export function offers(tools, { look, change }) {
-  for (const name of ['get_notebook_cells', 'get_cell_outputs']) assert.equal(tools.includes(name), look, `${name} of ${tools}`)
-  for (const name of ['run_notebook_cells', 'add_notebook_cell', 'update_notebook_cell']) assert.equal(tools.includes(name), change, `${name} of ${tools}`)
+  for (const name of ['get_notebook_cells', 'get_cell_outputs'])
+    assert.equal(tools.includes(name), look, `${name} of ${tools}`)
+  for (const name of ['run_notebook_cells', 'add_notebook_cell', 'update_notebook_cell'])
+    assert.equal(tools.includes(name), change, `${name} of ${tools}`)
 }

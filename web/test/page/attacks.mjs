@@ -1,4 +1,4 @@
-// A program that takes the host's port, pages of other origins, and browsers that were sent away.
+// A program that takes the host's port, pages of other origins, and revoked browsers.
 
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { cell, code, edit, markdown, notebook, source, text, until } from '../kit.mjs'
 import { bed } from './bed.mjs'
 
-/** A program that listens in the host's place, and keeps all that it is sent. */
+/** A program that listens on the host's port and records everything it receives. */
 async function squat(port) {
   const heard = []
   const sockets = new Set()
@@ -26,23 +26,34 @@ async function squat(port) {
   })
   server.on('upgrade', (request, socket) => {
     heard.push(`UPGRADE ${request.url} ${JSON.stringify(request.headers)}`)
-    const key = createHash('sha1').update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
-    socket.write(`HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${key}\r\n\r\n`)
-    // It says what a host would say, as well as it can.
-    const said = JSON.stringify({ host: { challenge: randomBytes(16).toString('hex'), standing: 'signed_in', proof: randomBytes(16).toString('hex') } })
+    const key = createHash('sha1')
+      .update(`${request.headers['sec-websocket-key']}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest('base64')
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${key}\r\n\r\n`,
+    )
+    // It imitates the host's messages as well as it can.
+    const said = JSON.stringify({
+      host: {
+        challenge: randomBytes(16).toString('hex'),
+        standing: 'signed_in',
+        proof: randomBytes(16).toString('hex'),
+      },
+    })
     assert.ok(said.length < 126)
     socket.write(Buffer.concat([Buffer.from([0x81, said.length]), Buffer.from(said)]))
     socket.on('data', (frame) => heard.push(unmasked(frame)))
   })
   await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve))
-  const close = () => new Promise((resolve) => {
-    for (const socket of sockets) socket.destroy()
-    server.close(() => resolve())
-  })
+  const close = () =>
+    new Promise((resolve) => {
+      for (const socket of sockets) socket.destroy()
+      server.close(() => resolve())
+    })
   return { heard, close }
 }
 
-/** What a short frame of a browser says. Frames that close have no text. */
+/** The text of a short frame from a browser. Closing frames have none. */
 function unmasked(frame) {
   if ((frame[0] & 15) === 8) return ''
   const from = (frame[1] & 127) === 126 ? 4 : 2
@@ -50,10 +61,25 @@ function unmasked(frame) {
   return String(Buffer.from(frame.subarray(from + 4).map((byte, at) => byte ^ mask[at % 4])))
 }
 
-test('a program that takes the port of a host gets nothing from an open page but a worthless cookie', async (context) => {
-  const picture = { output_type: 'display_data', metadata: {}, data: { 'image/png': 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==' } }
+test("a program on the host's port gets only a worthless cookie from an open page", async (context) => {
+  const picture = {
+    output_type: 'display_data',
+    metadata: {},
+    data: {
+      'image/png':
+        'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    },
+  }
   const far = Array.from({ length: 40 }, (_, at) => code(`f${at}`, '#\n'.repeat(8)))
-  bed.write('squatted.ipynb', notebook(code('a', 'private = 1'), ...far, { ...code('p', ''), outputs: [picture] }, markdown('m', 'Text')))
+  bed.write(
+    'squatted.ipynb',
+    notebook(
+      code('a', 'private = 1'),
+      ...far,
+      { ...code('p', ''), outputs: [picture] },
+      markdown('m', 'Text'),
+    ),
+  )
   const page = await bed.open('squatted.ipynb')
   bed.wasKilled = true
   bed.run('stop')
@@ -63,8 +89,8 @@ test('a program that takes the port of a host gets nothing from an open page but
     await squatter.close()
     if (bed.host.exitCode !== null || bed.host.signalCode !== null) await bed.serve()
   })
-  await page.locator('.saved.stranger').waitFor()
-  // All that a person may do meanwhile: typing, formulas, far pictures, the assistant, the clipboard, another look.
+  await page.locator('.saved.unverified').waitFor()
+  // The user goes on meanwhile: typing, formulas, images, the assistant, the clipboard, the theme.
   await edit(page, 'a')
   await page.keyboard.type(' + 4711')
   await page.keyboard.press('Escape')
@@ -82,7 +108,12 @@ test('a program that takes the port of a host gets nothing from an open page but
   await until(() => squatter.heard.length > before, 'another attempt')
   assert.notEqual(await page.title(), 'owned')
   const heard = squatter.heard.filter(Boolean)
-  for (const line of heard) assert.match(line, /^UPGRADE \/socket\?browser=[0-9a-f]{8}&salt=[0-9a-f]{32}&challenge=[0-9a-f]{32} /, line)
+  for (const line of heard)
+    assert.match(
+      line,
+      /^UPGRADE \/socket\?browser=[0-9a-f]{8}&salt=[0-9a-f]{32}&challenge=[0-9a-f]{32} /,
+      line,
+    )
   const challenges = heard.map((line) => /challenge=(\w+)/.exec(line)[1])
   assert.equal(new Set(challenges).size, challenges.length, 'a challenge is never used twice')
   const all = heard.join('\n')
@@ -90,42 +121,63 @@ test('a program that takes the port of a host gets nothing from an open page but
   const cookies = JSON.parse(/\{.*\}/.exec(heard[0])[0]).cookie
   assert.match(cookies, new RegExp(`cellist-${bed.port}=[0-9a-f]{64}`))
 
-  // The cookie and the words of the page are worth nothing to the next host.
+  // The recorded cookie and greeting do not work on the next host.
   await squatter.close()
   await bed.serve()
   const base = `http://127.0.0.1:${bed.port}`
   for (const path of ['/', '/session', '/raw?path=x.ipynb', '/output', '/plotly.js']) {
     assert.equal((await fetch(base + path, { headers: { cookie: cookies } })).status, 401, path)
   }
-  // The page comes back by itself, with all that was typed, and its pictures.
+  // The page reconnects by itself, with all edits and images.
   await page.locator('.saved.open').waitFor()
   await until(async () => (await text(page, 'a')).endsWith('4711'), 'the text')
   await bed.saved('squatted.ipynb', (cells) => source(cells[0].source).endsWith('4711'))
   await cell(page, 'p').scrollIntoViewIfNeeded()
-  await until(() => cell(page, 'p').locator('img').evaluate((image) => image.complete && image.naturalWidth > 0), 'the picture')
+  await until(
+    () =>
+      cell(page, 'p')
+        .locator('img')
+        .evaluate((image) => image.complete && image.naturalWidth > 0),
+    'the picture',
+  )
   // Neither outputs nor saved text stay in the browser.
   const address = await cell(page, 'p').locator('img').getAttribute('src')
   assert.match(address, /^\/output\?/)
-  const isCached = await page.evaluate((address) => fetch(address, { cache: 'only-if-cached', mode: 'same-origin' }).then(({ ok }) => ok, () => false), address)
+  const isCached = await page.evaluate(
+    (address) =>
+      fetch(address, { cache: 'only-if-cached', mode: 'same-origin' }).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    address,
+  )
   assert.equal(isCached, false)
-  await until(async () => !JSON.stringify(await stored(page)).includes('4711'), async () => `${JSON.stringify(await stored(page))} is in the store, which`)
+  await until(
+    async () => !JSON.stringify(await stored(page)).includes('4711'),
+    async () => `${JSON.stringify(await stored(page))} is in the store, which`,
+  )
 })
 
-/** All that the browser keeps for the page. */
-const stored = (page) => page.evaluate(async () => {
-  const cached = []
-  for (const name of await caches.keys()) {
-    const cache = await caches.open(name)
-    for (const request of await cache.keys()) cached.push(request.url, await (await cache.match(request)).text())
-  }
-  return [{ ...localStorage }, { ...sessionStorage }, cached, await indexedDB.databases()]
-})
+/** Everything that the browser stores for the page. */
+const stored = (page) =>
+  page.evaluate(async () => {
+    const cached = []
+    for (const name of await caches.keys()) {
+      const cache = await caches.open(name)
+      for (const request of await cache.keys())
+        cached.push(request.url, await (await cache.match(request)).text())
+    }
+    return [{ ...localStorage }, { ...sessionStorage }, cached, await indexedDB.databases()]
+  })
 
-test('a file leads the browser to the page, and goes', async () => {
+test('a private file opens the page and is removed', async () => {
   bed.write('filed.ipynb', notebook(code('a', 'x = 1')))
   const desktop = join(bed.folder, 'desktop')
   mkdirSync(desktop)
-  writeFileSync(join(desktop, 'xdg-open'), `#!/bin/sh\nprintf %s "$1" > ${desktop}/given.new && mv ${desktop}/given.new ${desktop}/given\n`)
+  writeFileSync(
+    join(desktop, 'xdg-open'),
+    `#!/bin/sh\nprintf %s "$1" > ${desktop}/given.new && mv ${desktop}/given.new ${desktop}/given\n`,
+  )
   chmodSync(join(desktop, 'xdg-open'), 0o755)
   const before = { ...bed.environment }
   Object.assign(bed.environment, { DISPLAY: ':99', PATH: `${desktop}:${before.PATH}` })
@@ -136,7 +188,7 @@ test('a file leads the browser to the page, and goes', async () => {
   }
   await until(() => existsSync(join(desktop, 'given')), 'the file')
   const address = readFileSync(join(desktop, 'given'), 'utf8')
-  // A browser that knows nothing of the page yet.
+  // A browser without any state.
   await bed.context.clearCookies()
   const page = await bed.context.newPage()
   await page.goto(address)
@@ -147,7 +199,7 @@ test('a file leads the browser to the page, and goes', async () => {
   await page.locator('.saved.open').waitFor()
 })
 
-test('a page of another origin reads nothing, sends nothing and frames nothing', async () => {
+test('a page of another origin cannot read, send or frame anything', async () => {
   bed.write('target.ipynb', notebook(code('a', 'secret = 4711')))
   const ours = await bed.open('target.ipynb')
   const hostile = createServer((_, response) => {
@@ -156,8 +208,8 @@ test('a page of another origin reads nothing, sends nothing and frames nothing',
   })
   await new Promise((resolve) => hostile.listen(0, '127.0.0.1', resolve))
   const page = await bed.context.newPage()
-  // Another site, another site that is at our address by its name, and another port of this very machine, whose requests
-  // have our cookie.
+  // Another site, another site whose name points at our address, and another port of this machine, whose
+  // requests carry our cookie.
   for (const name of ['evil.test', '127.0.0.1', 'localhost']) {
     await page.goto(`http://${name}:${hostile.address().port}/`)
     const tried = await page.evaluate(async (port) => {
@@ -169,25 +221,40 @@ test('a page of another origin reads nothing, sends nothing and frames nothing',
           found[name] = 'blocked'
         }
       }
-      const element = (tag, name, value) => new Promise((resolve, reject) => {
-        const made = document.createElement(tag)
-        made[name] = value
-        made.onload = () => resolve('reached')
-        made.onerror = reject
-        document.body.append(made)
-      })
+      const element = (tag, name, value) =>
+        new Promise((resolve, reject) => {
+          const made = document.createElement(tag)
+          made[name] = value
+          made.onload = () => resolve('reached')
+          made.onerror = reject
+          document.body.append(made)
+        })
       for (const path of ['/', '/session', '/raw?path=target.ipynb', '/main.js']) {
-        await attempt(`fetch ${path}`, async () => (await fetch(`http://${base}${path}`, { credentials: 'include' })).status)
+        await attempt(
+          `fetch ${path}`,
+          async () => (await fetch(`http://${base}${path}`, { credentials: 'include' })).status,
+        )
       }
-      await attempt('post', async () => (await fetch(`http://${base}/session`, { method: 'POST', body: 'x', credentials: 'include' })).status)
+      await attempt(
+        'post',
+        async () =>
+          (await fetch(`http://${base}/session`, { method: 'POST', body: 'x', credentials: 'include' }))
+            .status,
+      )
       await attempt('picture', () => element('img', 'src', `http://${base}/icon.svg`))
       await attempt('script', () => element('script', 'src', `http://${base}/main.js`))
-      await attempt('socket', () => new Promise((resolve, reject) => {
-        const zeros = '0'.repeat(32)
-        const socket = new WebSocket(`ws://${base}/socket?browser=00000000&salt=${zeros}&challenge=${zeros}`)
-        socket.onmessage = () => resolve('reached')
-        socket.onerror = reject
-      }))
+      await attempt(
+        'socket',
+        () =>
+          new Promise((resolve, reject) => {
+            const zeros = '0'.repeat(32)
+            const socket = new WebSocket(
+              `ws://${base}/socket?browser=00000000&salt=${zeros}&challenge=${zeros}`,
+            )
+            socket.onmessage = () => resolve('reached')
+            socket.onerror = reject
+          }),
+      )
       await attempt('frame', async () => {
         const frame = document.createElement('iframe')
         frame.src = `http://${base}/`
@@ -200,17 +267,20 @@ test('a page of another origin reads nothing, sends nothing and frames nothing',
     }, bed.port)
     for (const [what, how] of Object.entries(tried)) assert.equal(how, 'blocked', `${name}: ${what}`)
   }
-  // A form is sent as a whole page would be; the host refuses it.
+  // A form is posted as a navigation; the host refuses it.
   const [answer] = await Promise.all([
     page.waitForResponse((response) => response.request().method() === 'POST'),
     page.evaluate((port) => {
-      const form = Object.assign(document.createElement('form'), { method: 'post', action: `http://127.0.0.1:${port}/session` })
+      const form = Object.assign(document.createElement('form'), {
+        method: 'post',
+        action: `http://127.0.0.1:${port}/session`,
+      })
       document.body.append(form)
       form.submit()
     }, bed.port),
   ])
   assert.equal(answer.status(), 403)
-  // Our own page goes on.
+  // The real page keeps working.
   await ours.locator('.saved.open').waitFor()
   await new Promise((resolve) => {
     hostile.closeAllConnections()
@@ -218,7 +288,7 @@ test('a page of another origin reads nothing, sends nothing and frames nothing',
   })
 })
 
-test('a revoked browser is signed out at once, keeps what was typed, and is let in by a new link', async () => {
+test('a revoked browser is signed out at once, keeps its edits, and signs in by a new link', async () => {
   bed.write('revoked.ipynb', notebook(code('a', 'x = 1')))
   const page = await bed.open('revoked.ipynb')
   const { browsers } = JSON.parse(bed.run('status', '--browsers', '--json'))

@@ -1,11 +1,11 @@
-// Hosts that are killed, and windows that are closed.
+// Killed hosts and closed windows.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { code, edit, markdown, notebook, source, text, until } from '../kit.mjs'
 import { bed, sources } from './bed.mjs'
 
-test('a host that is killed while someone types, and comes back, has every letter', async () => {
+test('no letter is lost when the host is killed during typing', async () => {
   bed.write('kill.ipynb', notebook(code('a', ''), markdown('m', 'text')))
   const page = await bed.open('kill.ipynb')
   await edit(page, 'a')
@@ -23,10 +23,12 @@ test('a host that is killed while someone types, and comes back, has every lette
   assert.equal(source(cells[0].source), whole)
 })
 
-test('two windows type while the host is killed and comes back, and both have every letter of both', async () => {
+test('no letter of two windows is lost when the host is killed', async () => {
   bed.write('both-kill.ipynb', notebook(code('a', ''), code('b', ''), code('c', 'shared = []\n\n# end')))
   const windows = [await bed.open('both-kill.ipynb'), await bed.open('both-kill.ipynb')]
-  const words = ['one', 'other'].map((who) => Array.from({ length: 24 }, (_, number) => `${who}${number} é😀 `))
+  const words = ['one', 'other'].map((who) =>
+    Array.from({ length: 24 }, (_, number) => `${who}${number} é😀 `),
+  )
   const shared = ['first', 'second']
   for (const [which, page] of windows.entries()) {
     // Both have typed in the same cell, at different ends of it.
@@ -42,7 +44,9 @@ test('two windows type while the host is killed and comes back, and both have ev
   }
   for (const page of windows) await page.locator('.saved.open').waitFor()
   const whole = [...words.map((all) => all.join('')), 'first shared = []\n\n# endsecond ']
-  const { cells } = await bed.saved('both-kill.ipynb', (cells) => cells.every((one, at) => source(one.source).length >= whole[at].length))
+  const { cells } = await bed.saved('both-kill.ipynb', (cells) =>
+    cells.every((one, at) => source(one.source).length >= whole[at].length),
+  )
   assert.deepEqual(sources(cells), whole)
   for (const page of windows) {
     const now = async () => [await text(page, 'a'), await text(page, 'b'), await text(page, 'c')]
@@ -51,7 +55,7 @@ test('two windows type while the host is killed and comes back, and both have ev
   }
 })
 
-test('what was typed while the host was gone outlives the page', async () => {
+test('text typed while the host was gone survives the page', async () => {
   bed.write('reload.ipynb', notebook(code('a', 'x = 1')))
   const page = await bed.open('reload.ipynb')
   await edit(page, 'a')

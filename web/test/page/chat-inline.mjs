@@ -1,17 +1,30 @@
-// A word about one cell, and about an error: proposals that a person takes or drops.
+// Inline chat, Fix and Explain: proposals that the user accepts or rejects.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { cell, code, edit, notebook, text, until } from '../kit.mjs'
 import { calls as asks, held, says } from '../models.mjs'
-import { answered, calls, choose, field, listen, models, offers, pane, results, talkAbout, told, turns } from './assistant.mjs'
+import {
+  answered,
+  calls,
+  choose,
+  field,
+  listen,
+  models,
+  offers,
+  pane,
+  results,
+  talkAbout,
+  told,
+  turns,
+} from './assistant.mjs'
 import { axe, faults } from './axe.mjs'
 import { bed, sources } from './bed.mjs'
 
 const inline = (page) => page.locator('.inline-chat')
 
-/** Opens the line below a cell and says something there. */
+/** Opens the inline chat of a cell and sends a message. */
 async function sayInline(page, id, words) {
   await edit(page, id)
   await page.keyboard.press('Control+i')
@@ -19,36 +32,54 @@ async function sayInline(page, id, words) {
   await page.keyboard.press('Enter')
 }
 
-test('inline chat proposes a change in place, which is made when it is accepted', async () => {
-  const page = await talkAbout('inline.ipynb', [code('a', 'before = 1'), code('b', 'total = 1\nprint(total)')])
+test('inline chat proposes a change in place and applies it on Accept', async () => {
+  const page = await talkAbout('inline.ipynb', [
+    code('a', 'before = 1'),
+    code('b', 'total = 1\nprint(total)'),
+  ])
   await choose(page, 'Agent')
   const heard = await listen()
   await models.say(
-    asks(['update_notebook_cell', { cell: 'b', content: 'by force' }], ['run_notebook_cells', {}], ['get_notebook_cells', {}]),
+    asks(
+      ['update_notebook_cell', { cell: 'b', content: 'by force' }],
+      ['run_notebook_cells', {}],
+      ['get_notebook_cells', {}],
+    ),
     { ...says('So it is clearer.'), calls: [['propose_change', { source: 'total = 42\nprint(total)' }]] },
     says('Done.'),
   )
   await sayInline(page, 'b', 'make it 42')
   await inline(page).locator('.cm-deletedChunk').first().waitFor()
-  // Nothing is changed yet, whatever was tried; the mode of the pane gives nothing here.
+  // No call has changed the notebook; the mode of the pane does not apply here.
   assert.deepEqual(sources(bed.read('inline.ipynb').cells), ['before = 1', 'total = 1\nprint(total)'])
   const first = told(await heard.request(0))
   offers(first.tools, { look: true, change: false })
-  assert.ok(first.tools.includes('propose_change') && !first.tools.includes('python') && !first.tools.includes('edit'), String(first.tools))
+  assert.ok(
+    first.tools.includes('propose_change') &&
+      !first.tools.includes('python') &&
+      !first.tools.includes('edit'),
+    String(first.tools),
+  )
   assert.match(first.message, /selected: 1 \(id b\)/)
   const tried = results(await heard.request(1))
-  assert.deepEqual(tried.map(({ isFailure }) => isFailure), [true, true, false])
+  assert.deepEqual(
+    tried.map(({ isFailure }) => isFailure),
+    [true, true, false],
+  )
   await inline(page).getByRole('button', { name: 'Accept' }).click()
   await inline(page).waitFor({ state: 'detached' })
   await until(async () => (await text(page, 'b')) === 'total = 42\nprint(total)', 'the change')
-  const { cells } = await bed.saved('inline.ipynb', (cells) => sources(cells)[1] === 'total = 42\nprint(total)')
+  const { cells } = await bed.saved(
+    'inline.ipynb',
+    (cells) => sources(cells)[1] === 'total = 42\nprint(total)',
+  )
   assert.equal(sources(cells)[0], 'before = 1')
-  // It is a change of the person's own, and nothing of it is in the pane.
+  // The change is the user's own, and the pane shows nothing of it.
   assert.equal(await page.locator('.dock').count(), 0)
   assert.equal(await turns(page).count(), 0)
 })
 
-test('a proposal that is rejected leaves no trace, and one that is stopped neither', async () => {
+test('a rejected or stopped proposal leaves no trace', async () => {
   const page = await talkAbout('reject.ipynb', [code('a', 'a = 1')])
   await models.say(asks(['propose_change', { source: 'a = 2' }]), says('So.'))
   await sayInline(page, 'a', 'make it two')
@@ -63,7 +94,7 @@ test('a proposal that is rejected leaves no trace, and one that is stopped neith
   assert.deepEqual(sources(bed.read('reject.ipynb').cells), ['a = 1'])
 })
 
-test('a proposal outlives a reload without the text of its cell in the browser, and fits only the text that it was made for', async () => {
+test("a proposal survives a reload without storing the cell's text, and applies only to that text", async () => {
   const page = await talkAbout('kept.ipynb', [code('a', 'private = 4711\nx = 1')])
   await models.say(asks(['propose_change', { source: 'private = 4711\nx = 2' }]), says('So.'))
   await sayInline(page, 'a', 'make it two')
@@ -77,20 +108,23 @@ test('a proposal outlives a reload without the text of its cell in the browser, 
   await accept.waitFor()
   assert.ok(await accept.isEnabled())
   assert.ok(!(await kept()).includes('4711'), await kept())
-  // The file was changed while no page was open.
+  // The file changed while no page was open.
   await page.goto('about:blank')
   bed.write('kept.ipynb', notebook(code('a', 'private = 4711\nx = 1\ny = 3')))
   await page.goBack()
   await accept.waitFor()
-  await inline(page).getByText('has changed here since').first().waitFor()
+  await inline(page).getByText('This part of the cell has changed').first().waitFor()
   assert.ok(await accept.isDisabled())
   await inline(page).getByRole('button', { name: 'Reject' }).click()
   assert.equal(await text(page, 'a'), 'private = 4711\nx = 1\ny = 3')
 })
 
-test('a proposal for a place that was changed meanwhile is not mixed with it, and the keyboard stays where it can be seen', async () => {
+test('a proposal does not apply where the cell has changed, and the focus stays visible', async () => {
   const page = await talkAbout('meanwhile.ipynb', [code('a', 'x = 1')])
-  await models.say({ ...held(says('I think ', 'on')), calls: [['propose_change', { source: 'x = 2' }]] }, says('So.'))
+  await models.say(
+    { ...held(says('I think ', 'on')), calls: [['propose_change', { source: 'x = 2' }]] },
+    says('So.'),
+  )
   await sayInline(page, 'a', 'make it two')
   await inline(page).getByText('I think').waitFor()
   await edit(page, 'a')
@@ -99,9 +133,15 @@ test('a proposal for a place that was changed meanwhile is not mixed with it, an
   const accept = inline(page).getByRole('button', { name: 'Accept' })
   await accept.waitFor()
   assert.ok(await accept.isDisabled())
-  await inline(page).getByText('has changed here since').first().waitFor()
-  // What is typed next is not lost, and the cell is as it was.
-  await until(() => inline(page).locator('input').evaluate((element) => element === document.activeElement), 'the keyboard')
+  await inline(page).getByText('This part of the cell has changed').first().waitFor()
+  // Further typing is not lost, and the cell is unchanged.
+  await until(
+    () =>
+      inline(page)
+        .locator('input')
+        .evaluate((element) => element === document.activeElement),
+    'the keyboard',
+  )
   await page.keyboard.press('Alt+y')
   await page.keyboard.type('ten it is')
   assert.equal(await inline(page).locator('input').inputValue(), 'ten it is')
@@ -111,9 +151,13 @@ test('a proposal for a place that was changed meanwhile is not mixed with it, an
   await bed.saved('meanwhile.ipynb', (cells) => sources(cells)[0] === 'x = 10')
 })
 
-test('the keyboard comes back when the pane is hidden, and does nothing behind what lies over the page', async () => {
+test('hiding the pane returns the focus, and dialogs capture the keyboard', async () => {
   const page = await talkAbout('keyboard.ipynb', [code('a', 'x = 1')])
-  const isIn = (where) => until(() => page.evaluate((where) => document.activeElement?.closest(where) != null, where), `the keyboard in ${where}`)
+  const isIn = (where) =>
+    until(
+      () => page.evaluate((where) => document.activeElement?.closest(where) != null, where),
+      `the keyboard in ${where}`,
+    )
   await edit(page, 'a')
   await page.keyboard.press('Control+l')
   await isIn('.assistant')
@@ -137,7 +181,7 @@ test('the keyboard comes back when the pane is hidden, and does nothing behind w
   assert.equal(await page.locator('[data-cell]').count(), 1)
 })
 
-test('a word after @ that names nothing is sent as it stands', async () => {
+test('an unknown word after @ is sent as plain text', async () => {
   const page = await talkAbout('decorated.ipynb', [code('a', '@dataclass\nclass A: pass')])
   const heard = await listen()
   await models.say(says('It writes methods.'))
@@ -148,12 +192,15 @@ test('a word after @ that names nothing is sent as it stands', async () => {
   assert.match(told(await heard.request(0)).message, /why @dataclass$/)
 })
 
-test('Fix proposes a change for the cell that failed, with its error', async () => {
+test('Fix sends the error and proposes a change to the failed cell', async () => {
   const page = await talkAbout('fix.ipynb', [code('a', 'penguin_count + 1')])
   await cell(page, 'a').locator('.run').click({ force: true })
   await cell(page, 'a').getByRole('button', { name: 'Fix' }).waitFor()
   const heard = await listen()
-  await models.say(asks(['propose_change', { source: 'penguin_count = 0\npenguin_count + 1' }]), says('It was never set.'))
+  await models.say(
+    asks(['propose_change', { source: 'penguin_count = 0\npenguin_count + 1' }]),
+    says('It was never set.'),
+  )
   await cell(page, 'a').getByRole('button', { name: 'Fix' }).click()
   await inline(page).getByRole('button', { name: 'Accept' }).waitFor()
   const { message, tools } = told(await heard.request(0))
@@ -166,19 +213,23 @@ test('Fix proposes a change for the cell that failed, with its error', async () 
   await bed.saved('fix.ipynb', (cells) => sources(cells)[0] === 'penguin_count = 0\npenguin_count + 1')
 })
 
-test('Explain tells about an error in Ask mode, whatever the selector says, and may not edit', async () => {
+test('Explain always uses Ask mode and cannot edit', async () => {
   const page = await talkAbout('explain.ipynb', [code('a', 'penguin_count + 1')])
   await choose(page, 'Agent')
   await cell(page, 'a').locator('.run').click({ force: true })
   const heard = await listen()
-  await models.say(asks(['update_notebook_cell', { cell: 'a', content: 'gone' }], ['run_notebook_cells', {}]), says('The name was never set.'))
+  await models.say(
+    asks(['update_notebook_cell', { cell: 'a', content: 'gone' }], ['run_notebook_cells', {}]),
+    says('The name was never set.'),
+  )
   await cell(page, 'a').getByRole('button', { name: 'Explain' }).click()
   await answered(page, 'The name was never set.')
   const { instructions, message, tools } = told(await heard.request(0))
   assert.match(instructions, /You are in Ask mode/)
   offers(tools, { look: true, change: false })
   assert.ok(message.includes('NameError') && message.includes('selected: 0 (id a)'), message)
-  for (const { text, isFailure } of results(await heard.request(1))) assert.ok(isFailure && text.includes('needs Agent mode'), text)
+  for (const { text, isFailure } of results(await heard.request(1)))
+    assert.ok(isFailure && text.includes('needs Agent mode'), text)
   await calls(page, 'update_notebook_cell').and(page.locator('.failed')).waitFor()
   assert.deepEqual(sources(bed.read('explain.ipynb').cells), ['penguin_count + 1'])
   assert.equal(await page.getByRole('radio', { name: 'Agent' }).getAttribute('aria-checked'), 'true')

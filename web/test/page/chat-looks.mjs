@@ -1,4 +1,4 @@
-// The pane for everyone: rules of use in light and dark, wide and narrow, and a host that comes and goes.
+// The pane: accessibility in both themes, wide and narrow, and a restarted host.
 
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
@@ -9,34 +9,50 @@ import { account, answered, calls, field, models, pane, press, say, talkAbout, t
 import { axe, faults } from './axe.mjs'
 import { bed } from './bed.mjs'
 
-for (const [theme, size] of [['light', { width: 1360, height: 1000 }], ['dark', { width: 1360, height: 1000 }], ['light', { width: 640, height: 900 }]]) {
+for (const [theme, size] of [
+  ['light', { width: 1360, height: 1000 }],
+  ['dark', { width: 1360, height: 1000 }],
+  ['light', { width: 640, height: 900 }],
+]) {
   const wide = size.width > 860 ? 'wide' : 'narrow'
-  test(`nothing of the assistant is in the way of anyone, in ${theme} and ${wide}`, async () => {
+  test(`the assistant is accessible, in ${theme} and ${wide}`, async () => {
     account({ run_code: 'ask' })
     const cells = [code('a', 'mass = 52 * 190 - 5600'), code('b', 'print(mass)')]
-    const page = await talkAbout(`everyone-${theme}-${wide}.ipynb`, cells, { dark: theme === 'dark', size, isHidden: wide === 'narrow' })
+    const page = await talkAbout(`everyone-${theme}-${wide}.ipynb`, cells, {
+      dark: theme === 'dark',
+      size,
+      isHidden: wide === 'narrow',
+    })
     await page.evaluate(readFileSync(axe, 'utf8'))
     await models.say(
-      { ...says('I change cell `a`:\n\n```python\nmass = 4280\n```\n\n| species | mass |\n| --- | --- |\n| Gentoo | 5092 |\n\n'), calls: [['update_notebook_cell', { cell: 'a', content: 'mass = 52 * 190 - 5600\nassert mass > 0' }]] },
-      asks(['run_notebook_cells', { cells: ['a', 'nowhere'] }]), asks(['run_notebook_cells', { cells: ['b'] }]), refuses(400, 'too many penguins'),
+      {
+        ...says(
+          'I change cell `a`:\n\n```python\nmass = 4280\n```\n\n| species | mass |\n| --- | --- |\n| Gentoo | 5092 |\n\n',
+        ),
+        calls: [['update_notebook_cell', { cell: 'a', content: 'mass = 52 * 190 - 5600\nassert mass > 0' }]],
+      },
+      asks(['run_notebook_cells', { cells: ['a', 'nowhere'] }]),
+      asks(['run_notebook_cells', { cells: ['b'] }]),
+      refuses(400, 'too many penguins'),
     )
     await say(page, 'Agent', 'Check the *mass*, please')
-    const question = pane(page).getByRole('group', { name: 'May this run?' })
+    const question = pane(page).getByRole('group', { name: 'Run this code?' })
     await question.waitFor()
     assert.deepEqual(await faults(page), [], 'a question')
     await question.getByRole('button', { name: 'Run once' }).click()
     await calls(page, 'run_notebook_cells').first().and(page.locator('.failed')).waitFor()
     await question.getByRole('button', { name: 'Always for this notebook' }).click()
-    await turns(page).last().getByRole('group', { name: 'The provider failed' }).waitFor()
+    await turns(page).last().getByRole('group', { name: 'Provider error' }).waitFor()
     await calls(page, 'update_notebook_cell').locator('.call-name').click()
     assert.deepEqual(await faults(page), [], 'rows, and a provider that failed')
-    if (SHOTS) await page.screenshot({ path: `${SHOTS}/assistant-${theme}-${wide}.png`, animations: 'disabled' })
+    if (SHOTS)
+      await page.screenshot({ path: `${SHOTS}/assistant-${theme}-${wide}.png`, animations: 'disabled' })
     await models.say(held(says('One moment', '.')), says('Then.'))
     await say(page, 'Ask', 'And now?')
     await turns(page).last().getByText('One moment').waitFor()
     await field(page).fill('and then?')
     await field(page).press('Enter')
-    await page.getByRole('list', { name: 'Messages that wait' }).getByText('and then?').waitFor()
+    await page.getByRole('list', { name: 'Queued messages' }).getByText('and then?').waitFor()
     await field(page).pressSequentially('@')
     await page.getByRole('listbox', { name: 'Cells and notebooks' }).waitFor()
     assert.deepEqual(await faults(page), [], 'messages that wait, and a menu')
@@ -51,7 +67,7 @@ for (const [theme, size] of [['light', { width: 1360, height: 1000 }], ['dark', 
   })
 }
 
-test('what was said outlives the host, and the conversation goes on', async () => {
+test('a conversation survives the host and continues', async () => {
   const page = await talkAbout('outlives.ipynb', [code('a', 'x = 1')])
   await models.say(asks(['update_notebook_cell', { cell: 'a', content: 'x = 2' }]), says('Said before.'))
   await say(page, 'Agent', 'remember penguins')
@@ -59,7 +75,7 @@ test('what was said outlives the host, and the conversation goes on', async () =
   await bed.kill()
   await bed.serve()
   await page.locator('.saved.open').waitFor()
-  // Whoever has the page open is let in again; settings and keys come with the next link.
+  // An open page signs in again; settings and keys come with the next link.
   const other = await bed.open('outlives.ipynb')
   await turns(other).last().getByText('Said before.').waitFor()
   await models.say(says('Penguins, yes.'))

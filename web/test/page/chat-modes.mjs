@@ -1,4 +1,4 @@
-// How far an answer may go: the mode, and a notebook that is attached and in front.
+// The modes, and notebook mode: a notebook that is attached and active.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -6,7 +6,22 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { cell, code, notebook, text, until } from '../kit.mjs'
 import { calls as asks, says } from '../models.mjs'
-import { answered, calls, choose, field, listen, models, offers, pane, press, results, say, talkAbout, told, turns } from './assistant.mjs'
+import {
+  answered,
+  calls,
+  choose,
+  field,
+  listen,
+  models,
+  offers,
+  pane,
+  press,
+  results,
+  say,
+  talkAbout,
+  told,
+  turns,
+} from './assistant.mjs'
 import { bed, sources } from './bed.mjs'
 
 const TRIES = [
@@ -17,7 +32,7 @@ const TRIES = [
 ]
 
 for (const mode of ['Ask', 'Edit']) {
-  test(`a model that tries what ${mode} mode forbids changes and runs nothing, and the way to Agent mode is shown`, async () => {
+  test(`${mode} mode refuses to change or run cells and offers Agent mode`, async () => {
     const name = `forbidden-${mode.toLowerCase()}.ipynb`
     const page = await talkAbout(name, [code('a', 'x = 1')])
     const heard = await listen()
@@ -26,7 +41,8 @@ for (const mode of ['Ask', 'Edit']) {
     const turn = await answered(page, 'That needs Agent mode.')
     offers(told(await heard.request(0)).tools, { look: true, change: false })
     const came = results(await heard.request(1))
-    for (const { text, isFailure } of came.slice(0, 4)) assert.ok(isFailure && text.includes('needs Agent mode'), text)
+    for (const { text, isFailure } of came.slice(0, 4))
+      assert.ok(isFailure && text.includes('needs Agent mode'), text)
     assert.ok(!came[4].isFailure && came[4].text.includes('x = 1'), came[4].text)
     assert.equal(await pane(page).locator('.call.failed').count(), 4)
     assert.equal(await pane(page).locator('.call.done').count(), 1)
@@ -34,7 +50,7 @@ for (const mode of ['Ask', 'Edit']) {
     assert.equal(await text(page, 'a'), 'x = 1')
     assert.deepEqual(sources(bed.read(name).cells), ['x = 1'])
     assert.ok(!existsSync(join(bed.work, 'made')))
-    // The same words again, in the mode that they need.
+    // The same message again, in the mode that it needs.
     await models.say(asks(['update_notebook_cell', { cell: 'a', content: 'x = 2' }]), says('Now it is done.'))
     await turn.getByRole('button', { name: 'Switch to Agent and send' }).click()
     await answered(page, 'Now it is done.')
@@ -45,13 +61,23 @@ for (const mode of ['Ask', 'Edit']) {
   })
 }
 
-test('in Agent mode a model changes, adds, runs and deletes, and the rows say what really happened', async () => {
-  const page = await talkAbout('agent.ipynb', [code('a', 'one = 1\ntwo = 2'), code('b', 'print(one + two)'), code('c', 'c = 3')])
+test('in Agent mode a model edits, adds, runs and deletes cells, and each row shows the effect', async () => {
+  const page = await talkAbout('agent.ipynb', [
+    code('a', 'one = 1\ntwo = 2'),
+    code('b', 'print(one + two)'),
+    code('c', 'c = 3'),
+  ])
   const heard = await listen()
   await models.say(
-    { ...says('I change `a`. '), calls: [['update_notebook_cell', { cell: 'a', content: 'one = 1\ntwo = 41\nthree = 3' }]] },
+    {
+      ...says('I change `a`. '),
+      calls: [['update_notebook_cell', { cell: 'a', content: 'one = 1\ntwo = 41\nthree = 3' }]],
+    },
     asks(['run_notebook_cells', { cells: ['a', 'b'] }]),
-    asks(['add_notebook_cell', { type: 'markdown', index: 0, content: '# Sum' }], ['delete_notebook_cells', { cells: ['c'] }]),
+    asks(
+      ['add_notebook_cell', { type: 'markdown', index: 0, content: '# Sum' }],
+      ['delete_notebook_cells', { cells: ['c'] }],
+    ),
     says('It prints 42 in cell b.'),
   )
   await say(page, 'Agent', 'make it 42')
@@ -59,35 +85,44 @@ test('in Agent mode a model changes, adds, runs and deletes, and the rows say wh
   offers(told(await heard.request(0)).tools, { look: true, change: true })
   assert.ok(results(await heard.request(2))[0].text.includes('42'))
   assert.match(await calls(page, 'update_notebook_cell').locator('.counts').textContent(), /^\+2\s*−1$/)
-  for (const [tool, verb] of [['run_notebook_cells', 'ran'], ['add_notebook_cell', 'added'], ['delete_notebook_cells', 'deleted']]) {
+  for (const [tool, verb] of [
+    ['run_notebook_cells', 'ran'],
+    ['add_notebook_cell', 'added'],
+    ['delete_notebook_cells', 'deleted'],
+  ]) {
     await calls(page, tool).locator('.call-name').click()
     await calls(page, tool).locator('.deeds', { hasText: verb }).waitFor()
   }
   await cell(page, 'b').locator('.outputs').getByText('42').waitFor()
   const { cells } = await bed.saved('agent.ipynb', (cells) => cells.length === 3)
   assert.deepEqual(sources(cells), ['# Sum', 'one = 1\ntwo = 41\nthree = 3', 'print(one + two)'])
-  // Cells that an answer names are ways to them.
+  // Cells that an answer names are links to them.
   await flashes(page, 'b', () => turn.locator('.prose button.cell-chip[data-chip=b]').click())
-  assert.equal(await pane(page).locator('.to-review').textContent(), '3 changes waiting for review')
+  assert.equal(await pane(page).locator('.to-review').textContent(), '3 changes to review')
 })
 
-/** Does something that has a cell tinted for a moment. */
+/** Runs an action that tints a cell for a moment. */
 async function flashes(page, id, act) {
   await cell(page, id).and(page.locator(':not(.touched)')).waitFor()
   await cell(page, id).evaluate((element) => {
-    new MutationObserver(() => (window.flashed ||= element.classList.contains('touched'))).observe(element, { attributes: true })
+    new MutationObserver(() => (window.flashed ||= element.classList.contains('touched'))).observe(element, {
+      attributes: true,
+    })
   })
   await act()
   await page.waitForFunction(() => window.flashed)
 }
 
-/** Leaves out or takes in the notebook of the page, and others. */
+/** Attaches or detaches the notebook of the page, and others. */
 async function attach(page, { own, others }) {
   const leaveOut = pane(page).getByRole('button', { name: /^Remove .*\.ipynb$/ })
   if (!own) await leaveOut.click()
   for (const other of others) {
     await field(page).pressSequentially(`@${other}`)
-    await page.getByRole('listbox', { name: 'Cells and notebooks' }).getByRole('option', { name: other }).click()
+    await page
+      .getByRole('listbox', { name: 'Cells and notebooks' })
+      .getByRole('option', { name: other })
+      .click()
   }
 }
 
@@ -95,46 +130,76 @@ const SCENARIOS = [
   { number: 1, own: true, others: [], modes: ['Ask'], look: true, change: false },
   { number: 2, own: true, others: [], modes: ['Edit'], look: true, change: false },
   { number: 3, own: true, others: [], modes: ['Agent'], look: true, change: true },
-  { number: 4, own: false, others: ['beside-one.ipynb'], modes: ['Ask', 'Edit', 'Agent'], look: false, change: false },
+  {
+    number: 4,
+    own: false,
+    others: ['beside-one.ipynb'],
+    modes: ['Ask', 'Edit', 'Agent'],
+    look: false,
+    change: false,
+  },
   { number: 5, own: false, others: [], modes: ['Ask', 'Edit', 'Agent'], look: false, change: false },
   { number: 6, own: true, others: ['beside-one.ipynb'], modes: ['Ask', 'Edit'], look: true, change: false },
-  { number: 7, own: true, others: ['beside-one.ipynb', 'beside-two.ipynb'], modes: ['Agent'], look: true, change: true },
-  { number: 8, own: false, others: ['beside-one.ipynb', 'beside-two.ipynb'], modes: ['Ask', 'Edit', 'Agent'], look: false, change: false },
+  {
+    number: 7,
+    own: true,
+    others: ['beside-one.ipynb', 'beside-two.ipynb'],
+    modes: ['Agent'],
+    look: true,
+    change: true,
+  },
+  {
+    number: 8,
+    own: false,
+    others: ['beside-one.ipynb', 'beside-two.ipynb'],
+    modes: ['Ask', 'Edit', 'Agent'],
+    look: false,
+    change: false,
+  },
 ]
 
 for (const { number, own, others, modes, look, change } of SCENARIOS) {
   const which = `${own ? 'attached' : 'not attached'}${others.length > 0 ? `, with ${others.length} other` : ''}`
-  test(`notebook mode is ${look ? 'on' : 'off'} with the notebook in front ${which}, in ${modes.join(', ')}`, async () => {
-    for (const other of ['one', 'two']) bed.write(`beside-${other}.ipynb`, notebook(code('o', `beside_${other} = 1`)))
+  test(`notebook mode is ${look ? 'on' : 'off'} with the active notebook ${which}, in ${modes.join(', ')}`, async () => {
+    for (const other of ['one', 'two'])
+      bed.write(`beside-${other}.ipynb`, notebook(code('o', `beside_${other} = 1`)))
     const page = await talkAbout(`scenario-${number}.ipynb`, [code('a', 'in_front = 1')])
     await attach(page, { own, others })
     assert.equal(await pane(page).locator('.missing').count(), own ? 0 : 1)
     const heard = await listen()
     for (const [at, mode] of modes.entries()) {
-      await models.say(asks(['get_notebook_cells', { notebook: `scenario-${number}.ipynb` }]), says(`Said in ${mode}.`))
+      await models.say(
+        asks(['get_notebook_cells', { notebook: `scenario-${number}.ipynb` }]),
+        says(`Said in ${mode}.`),
+      )
       await say(page, mode, 'What is here?')
       const turn = await answered(page, `Said in ${mode}.`)
       const { message, tools, instructions } = told(await heard.request(2 * at))
       offers(tools, { look, change })
       assert.equal(message.includes('in_front = 1'), own, message)
       assert.equal(/# (Looking at|Working on) a notebook/.test(instructions), look)
-      for (const other of others) assert.ok(message.includes(other.replace(/-|\.ipynb/g, (it) => (it === '-' ? '_' : ''))), message)
+      for (const other of others)
+        assert.ok(message.includes(other.replace(/-|\.ipynb/g, (it) => (it === '-' ? '_' : ''))), message)
       assert.equal(results(await heard.request(2 * at + 1))[0].isFailure, !look)
       assert.equal((await turn.locator('.with .meta').textContent()).includes('notebook mode off'), !look)
     }
-    // The menu of tools knows as much.
+    // The menu of tools agrees.
     for (const mode of modes) {
       await choose(page, mode)
       await field(page).fill('#')
       const names = await page.getByRole('listbox', { name: 'Tools' }).getByRole('option').allTextContents()
       const named = (name) => names.some((one) => one.includes(`#${name}`))
-      assert.deepEqual([named('getNotebookCells'), named('runNotebookCells')], [look, change], `${mode}: ${names}`)
+      assert.deepEqual(
+        [named('getNotebookCells'), named('runNotebookCells')],
+        [look, change],
+        `${mode}: ${names}`,
+      )
       await field(page).fill('')
     }
   })
 }
 
-test('a message that names a tool beyond its mode is sent in Agent mode by one press', async () => {
+test('one press sends a message that needs Agent mode in that mode', async () => {
   const page = await talkAbout('switch.ipynb', [code('a', 'x = 1')])
   const heard = await listen()
   await choose(page, 'Ask')
@@ -145,19 +210,22 @@ test('a message that names a tool beyond its mode is sent in Agent mode by one p
   const { message, tools } = told(await heard.request(0))
   offers(tools, { look: true, change: true })
   assert.match(message, /# Tools that the request names\n\n- `run_notebook_cells`\n/)
-  // Without the switch the model is told that it may not.
+  // Without the switch the model's call is refused.
   await models.say(says('No.'))
   await say(page, 'Ask', '#runNotebookCells please')
   await answered(page, 'No.')
   assert.match(told(await heard.request(1)).message, /- `run_notebook_cells` \(it needs Agent mode\)/)
 })
 
-test('what the model sees is shown to the letter before it is sent', async () => {
-  const page = await talkAbout('seen.ipynb', [code('a', 'x = 1'), { ...code('b', 'x + 1'), outputs: [{ output_type: 'stream', name: 'stdout', text: 'as it printed\n' }] }])
+test('the preview shows the prompt exactly as it is sent', async () => {
+  const page = await talkAbout('seen.ipynb', [
+    code('a', 'x = 1'),
+    { ...code('b', 'x + 1'), outputs: [{ output_type: 'stream', name: 'stdout', text: 'as it printed\n' }] },
+  ])
   await models.say(says('First.'))
   await say(page, 'Agent', 'a first word')
   await answered(page, 'First.')
-  // A notebook that was not there when the page was opened.
+  // A notebook created after the page was opened.
   bed.write('made-since.ipynb', notebook(code('o', 'made_since = 1')))
   await attach(page, { own: true, others: ['made-since.ipynb'] })
   for (const what of [/^cell.*x = 1/, /^output.*x \+ 1/]) {
@@ -183,9 +251,16 @@ test('what the model sees is shown to the letter before it is sent', async () =>
   const body = await heard.request(0)
   const { instructions, message, tools } = told(body)
   assert.equal(seen.texts[0], instructions)
-  assert.deepEqual(seen.texts.slice(1), body.messages.map(({ content }) => content.map((part) => part.text).join('')))
+  assert.deepEqual(
+    seen.texts.slice(1),
+    body.messages.map(({ content }) => content.map((part) => part.text).join('')),
+  )
   assert.deepEqual(seen.tools, tools)
-  assert.deepEqual(seen.descriptions, body.tools.map(({ description }) => description))
-  for (const part of ['made_since = 1', 'as it printed', 'selected: 0 (id a)', '`get_cell_outputs`']) assert.ok(message.includes(part), message)
+  assert.deepEqual(
+    seen.descriptions,
+    body.tools.map(({ description }) => description),
+  )
+  for (const part of ['made_since = 1', 'as it printed', 'selected: 0 (id a)', '`get_cell_outputs`'])
+    assert.ok(message.includes(part), message)
   assert.equal(await turns(page).count(), 2)
 })

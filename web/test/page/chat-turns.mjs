@@ -1,4 +1,4 @@
-// Answers on their way: stopped, reloaded, queued, asked about, taken back, and beside someone who types.
+// Answers in progress: stopped, reloaded, queued, approved, restored, and beside a typing user.
 
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
@@ -6,14 +6,31 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { cell, code, edit, notebook, source, text, until } from '../kit.mjs'
 import { calls as asks, held, says } from '../models.mjs'
-import { account, answered, calls, field, listen, models, pane, press, results, say, talkAbout, told, turns } from './assistant.mjs'
+import {
+  account,
+  answered,
+  calls,
+  field,
+  listen,
+  models,
+  pane,
+  press,
+  results,
+  say,
+  talkAbout,
+  told,
+  turns,
+} from './assistant.mjs'
 import { bed, sources } from './bed.mjs'
 
-test('a tool that fails is shown as it is, and the model goes on', async () => {
+test('a failed tool call is shown, and the answer continues', async () => {
   const page = await talkAbout('fails.ipynb', [code('a', '1/0')])
   const heard = await listen()
   await models.say(
-    asks(['update_notebook_cell', { cell: 'nowhere', content: '1' }], ['run_notebook_cells', { cells: ['a'] }]),
+    asks(
+      ['update_notebook_cell', { cell: 'nowhere', content: '1' }],
+      ['run_notebook_cells', { cells: ['a'] }],
+    ),
     says('Neither worked.'),
   )
   await say(page, 'Agent', 'try')
@@ -23,13 +40,25 @@ test('a tool that fails is shown as it is, and the model goes on', async () => {
   await update.locator('pre.result').getByText('nowhere').waitFor()
   await run.and(page.locator('.failed')).waitFor()
   const [one, other] = results(await heard.request(1))
-  assert.ok(one.text.startsWith('Error: ') && one.isFailure && other.isFailure && other.text.includes('ZeroDivisionError'), other.text)
+  assert.ok(
+    one.text.startsWith('Error: ') &&
+      one.isFailure &&
+      other.isFailure &&
+      other.text.includes('ZeroDivisionError'),
+    other.text,
+  )
   assert.equal(await text(page, 'a'), '1/0')
 })
 
-test('a model that changes the cell in which someone types loses no letter of theirs', async () => {
+test("a model's edit of a cell loses no letter that the user types in it", async () => {
   const page = await talkAbout('typing.ipynb', [code('a', 'one\ntwo\nthree\nfour')])
-  await models.say({ ...held(says('I see. ', 'So.')), calls: [['update_notebook_cell', { cell: 'a', content: 'one\ntwo\nthree\nfour by the model' }]] }, says('Done.'))
+  await models.say(
+    {
+      ...held(says('I see. ', 'So.')),
+      calls: [['update_notebook_cell', { cell: 'a', content: 'one\ntwo\nthree\nfour by the model' }]],
+    },
+    says('Done.'),
+  )
   await say(page, 'Agent', 'change the last line')
   await turns(page).last().getByText('I see.').waitFor()
   await edit(page, 'a')
@@ -41,12 +70,16 @@ test('a model that changes the cell in which someone types loses no letter of th
   await typing
   await page.keyboard.type('and after: ')
   const whole = `typed before, ${'and while it came, '.repeat(4)}and after: one\ntwo\nthree\nfour by the model`
-  await until(async () => (await text(page, 'a')) === whole, async () => `${await text(page, 'a')} as ${whole}`)
+  await until(
+    async () => (await text(page, 'a')) === whole,
+    async () => `${await text(page, 'a')} as ${whole}`,
+  )
   await bed.saved('typing.ipynb', (cells) => sources(cells)[0] === whole)
 })
 
-test('stop ends an answer in the middle, leaves the kernel alone, and the next message is answered', async () => {
-  const waits = 'import os, time\nprint("begun", flush=True)\nwhile not os.path.exists("go-stop"): time.sleep(0.01)\nprint("ended by itself")'
+test('Stop ends an answer, not the kernel, and the next message is answered', async () => {
+  const waits =
+    'import os, time\nprint("begun", flush=True)\nwhile not os.path.exists("go-stop"): time.sleep(0.01)\nprint("ended by itself")'
   const page = await talkAbout('stop.ipynb', [code('a', waits)])
   const heard = await listen()
   await models.say(held(says('I begin ', 'and never end')))
@@ -67,12 +100,14 @@ test('stop ends an answer in the middle, leaves the kernel alone, and the next m
   await say(page, 'Ask', 'and now?')
   await answered(page, 'Here I am.')
   assert.equal(await heard.count(), 3)
-  // What was said before the stop is known, and that it was stopped.
+  // The transcript has the text before the stop, and the stop.
   assert.ok(JSON.stringify((await heard.request(2)).messages).includes('The user stopped this answer'))
 })
 
-test('what an answer has begun is interrupted when the person wants that too', async () => {
-  const page = await talkAbout('interrupt.ipynb', [code('a', 'import time\nprint("begun", flush=True)\nwhile True: time.sleep(0.01)')])
+test('a second Stop interrupts the code that an answer started', async () => {
+  const page = await talkAbout('interrupt.ipynb', [
+    code('a', 'import time\nprint("begun", flush=True)\nwhile True: time.sleep(0.01)'),
+  ])
   await models.say(asks(['run_notebook_cells', { cells: ['a'] }]))
   await say(page, 'Agent', 'run it')
   await cell(page, 'a').locator('.outputs').getByText('begun').waitFor()
@@ -82,9 +117,15 @@ test('what an answer has begun is interrupted when the person wants that too', a
   await cell(page, 'a').locator('.outputs').getByText('KeyboardInterrupt').first().waitFor()
 })
 
-test('an answer goes on while the page is loaded again, and a second window sees it too', async () => {
+test('an answer continues during a reload, and a second window shows it', async () => {
   const page = await talkAbout('reload-chat.ipynb', [code('a', 'x = 1')])
-  await models.say({ ...held(says('Before. ', 'After.')), calls: [['update_notebook_cell', { cell: 'a', content: 'x = 2' }]] }, says('All of it.'))
+  await models.say(
+    {
+      ...held(says('Before. ', 'After.')),
+      calls: [['update_notebook_cell', { cell: 'a', content: 'x = 2' }]],
+    },
+    says('All of it.'),
+  )
   await say(page, 'Agent', 'go on while I am away')
   await turns(page).last().getByText('Before.').waitFor()
   await page.reload()
@@ -105,7 +146,7 @@ test('an answer goes on while the page is loaded again, and a second window sees
   }
 })
 
-test('messages wait for their turn, and one that waits can be withdrawn', async () => {
+test('messages are queued, and a queued message can be withdrawn', async () => {
   const page = await talkAbout('queue.ipynb', [code('a', 'x = 1')])
   const heard = await listen()
   await models.say(held(says('One', '.')), says('Two.'))
@@ -114,10 +155,10 @@ test('messages wait for their turn, and one that waits can be withdrawn', async 
   for (const words of ['second', 'third']) {
     await field(page).fill(words)
     await field(page).press('Enter')
-    await page.getByRole('list', { name: 'Messages that wait' }).getByText(words).waitFor()
+    await page.getByRole('list', { name: 'Queued messages' }).getByText(words).waitFor()
   }
-  await page.getByRole('button', { name: 'Remove the waiting message third' }).click()
-  await page.getByRole('list', { name: 'Messages that wait' }).getByText('third').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Remove the queued message third' }).click()
+  await page.getByRole('list', { name: 'Queued messages' }).getByText('third').waitFor({ state: 'detached' })
   await models.release()
   await answered(page, 'Two.')
   assert.deepEqual(await turns(page).locator('.bubble').allTextContents(), ['first', 'second'])
@@ -125,12 +166,20 @@ test('messages wait for their turn, and one that waits can be withdrawn', async 
   assert.match(told(await heard.request(1)).message, /second$/)
 })
 
-test('code runs once, always or not at all, as the person says', async () => {
+test("the user's approval lets code run once, always or not at all", async () => {
   account({ run_code: 'ask' })
-  const made = () => source(bed.read('approve.ipynb').cells[0].outputs.map((output) => source(output.text)).join(''))
-  const page = await talkAbout('approve.ipynb', [code('a', 'ran = 1 + globals().get("ran", 0)\nprint("ran", ran)')])
+  const made = () =>
+    source(
+      bed
+        .read('approve.ipynb')
+        .cells[0].outputs.map((output) => source(output.text))
+        .join(''),
+    )
+  const page = await talkAbout('approve.ipynb', [
+    code('a', 'ran = 1 + globals().get("ran", 0)\nprint("ran", ran)'),
+  ])
   const run = ['run_notebook_cells', { cells: ['a'] }]
-  const question = pane(page).getByRole('group', { name: 'May this run?' })
+  const question = pane(page).getByRole('group', { name: 'Run this code?' })
   await models.say(asks(run), says('Not run.'))
   await say(page, 'Agent', 'run it')
   await question.getByRole('button', { name: /Don.t run/ }).click()
@@ -140,7 +189,7 @@ test('code runs once, always or not at all, as the person says', async () => {
   await say(page, 'Agent', 'run it twice')
   await question.getByRole('button', { name: 'Run once' }).click()
   await cell(page, 'a').locator('.outputs').getByText('ran 1').waitFor()
-  // The second call asks again; whoever comes back finds the question.
+  // The second call asks again; a reloaded page shows the question.
   await question.waitFor()
   await page.reload()
   await question.getByRole('button', { name: 'Always for this notebook' }).click()
@@ -150,7 +199,7 @@ test('code runs once, always or not at all, as the person says', async () => {
   await answered(page, 'Run again.')
   assert.equal(await question.count(), 0)
   await bed.saved('approve.ipynb', () => made() === 'ran 3\n')
-  // A new conversation about the same notebook keeps the word.
+  // A new conversation about the same notebook keeps the approval.
   await press(page, 'New conversation')
   await turns(page).first().waitFor({ state: 'detached' })
   await models.say(asks(run), says('Run in a new one.'))
@@ -159,21 +208,27 @@ test('code runs once, always or not at all, as the person says', async () => {
   await bed.saved('approve.ipynb', () => made() === 'ran 4\n')
 })
 
-test('a file that other programs run changes only after a question that names it', async () => {
+test('a file that other programs run changes only after an approval that names it', async () => {
   account({ run_code: 'ask' })
   const page = await talkAbout('consent.ipynb', [code('a', 'x = 1')])
   const path = join(bed.work, '.vscode/tasks.json')
   mkdirSync(join(bed.work, '.vscode'))
   const write = (content) => ['write', { path: '.vscode/tasks.json', content }]
-  const question = pane(page).getByRole('group', { name: `May ${path} change?` })
+  const question = pane(page).getByRole('group', { name: `Allow changes to ${path}?` })
   const content = () => (existsSync(path) ? readFileSync(path, 'utf8') : null)
   await models.say(asks(write('{"first": 1}')), says('Not changed.'))
   await say(page, 'Agent', 'write the tasks')
   await question.waitFor()
-  assert.equal(await question.locator('p').textContent(), `Other programs run or obey ${path}. May it change?`)
+  assert.equal(
+    await question.locator('p').textContent(),
+    `Other programs run ${path} or take settings from it. Allow the change?`,
+  )
   assert.equal(await question.locator('code').textContent(), path)
-  assert.deepEqual(await question.getByRole('button').allTextContents(), ['Allow in this conversation', 'Don’t change'])
-  // The person sees the content before deciding.
+  assert.deepEqual(await question.getByRole('button').allTextContents(), [
+    'Allow in this conversation',
+    'Don’t change',
+  ])
+  // The user sees the content before deciding.
   await calls(page, 'write').last().locator('.arguments').getByText('{"first": 1}').waitFor()
   await question.getByRole('button', { name: 'Don’t change' }).click()
   await answered(page, 'Not changed.')
@@ -186,12 +241,24 @@ test('a file that other programs run changes only after a question that names it
   assert.equal(content(), '{"third": 3}')
 })
 
-test('restoring to a message takes back what it and all later ones changed, and the model is told', async () => {
+test('restoring to a message undoes its changes and all later ones, and tells the model', async () => {
   const page = await talkAbout('restore.ipynb', [code('a', 'a = 1'), code('b', 'b = 1')])
   const heard = await listen()
   const change = (id, content) => asks(['update_notebook_cell', { cell: id, content }])
-  await models.say(change('b', 'b = 2'), says('First.'), change('a', 'a = 2'), says('Second.'), change('a', 'a = 3'), asks(['add_notebook_cell', { type: 'code', content: 'new = 1' }]), says('Third.'))
-  for (const [words, said] of [['change b', 'First.'], ['change a', 'Second.'], ['again', 'Third.']]) {
+  await models.say(
+    change('b', 'b = 2'),
+    says('First.'),
+    change('a', 'a = 2'),
+    says('Second.'),
+    change('a', 'a = 3'),
+    asks(['add_notebook_cell', { type: 'code', content: 'new = 1' }]),
+    says('Third.'),
+  )
+  for (const [words, said] of [
+    ['change b', 'First.'],
+    ['change a', 'Second.'],
+    ['again', 'Third.'],
+  ]) {
     await say(page, 'Agent', words)
     await answered(page, said)
   }
@@ -204,7 +271,10 @@ test('restoring to a message takes back what it and all later ones changed, and 
   await page.locator('[role=status]', { hasText: 'Restored 2 cells of restore.ipynb' }).waitFor()
   await bed.saved('restore.ipynb', (cells) => sources(cells).join() === 'a = 1,b = 2')
   await turns(page).nth(2).and(page.locator('.undone')).waitFor()
-  assert.deepEqual(await turns(page).evaluateAll((all) => all.map((turn) => turn.classList.contains('undone'))), [false, true, true])
+  assert.deepEqual(
+    await turns(page).evaluateAll((all) => all.map((turn) => turn.classList.contains('undone'))),
+    [false, true, true],
+  )
   await models.say(says('I see.'))
   await say(page, 'Ask', 'and now?')
   await answered(page, 'I see.')

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { code, notebook, until } from '../kit.mjs'
 import { bed, sources } from './bed.mjs'
 
-test('everything is done by the keyboard alone', async () => {
+test('the keyboard alone does everything', async () => {
   bed.write('keys.ipynb', notebook(code('a', 'a = 1')))
   const page = await bed.open('keys.ipynb')
   const press = async (...keys) => {
@@ -15,7 +15,7 @@ test('everything is done by the keyboard alone', async () => {
   await press('b', 'Enter')
   await page.keyboard.type('b = a + 1')
   await press('Shift+Enter')
-  // At the end a new cell is there to be typed in at once.
+  // At the end a new cell is ready for typing.
   await page.keyboard.type('print(b)')
   await press('Escape', 'ArrowUp', 'ArrowUp')
   await press('Control+Enter', 'ArrowDown', 'Control+Enter', 'ArrowDown', 'Control+Enter')
@@ -32,13 +32,16 @@ test('everything is done by the keyboard alone', async () => {
   await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
   await press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
-  const { cells } = await bed.saved('keys.ipynb', (cells) => cells.length === 3 && sources(cells)[1].includes('Title'))
+  const { cells } = await bed.saved(
+    'keys.ipynb',
+    (cells) => cells.length === 3 && sources(cells)[1].includes('Title'),
+  )
   assert.deepEqual(sources(cells), ['a = 1', 'b = a + 1\n\n# Title print(b)', '# Title print(b)'])
 })
 
-test('notebooks are listed and made', async () => {
+test('notebooks are listed and created', async () => {
   const page = await bed.open()
-  await page.getByRole('textbox', { name: 'Name of a new notebook' }).fill('fresh')
+  await page.getByRole('textbox', { name: 'Name of the new notebook' }).fill('fresh')
   await page.getByRole('button', { name: 'New notebook' }).click()
   await page.getByRole('heading', { name: 'fresh.ipynb' }).waitFor()
   await page.locator('[data-cell]').waitFor()
@@ -46,10 +49,11 @@ test('notebooks are listed and made', async () => {
   await page.getByRole('link', { name: 'fresh.ipynb' }).waitFor()
 })
 
-test('commands are found by their names, and cells are split, merged, undone and redone', async () => {
+test('the palette finds commands by name; cells are split, merged, undone and redone', async () => {
   bed.write('commands.ipynb', notebook(code('a', 'one = 1\ntwo = 2')))
   const page = await bed.open('commands.ipynb')
-  const count = (wanted) => until(async () => (await page.locator('[data-cell]').count()) === wanted, `${wanted} cells`)
+  const count = (wanted) =>
+    until(async () => (await page.locator('[data-cell]').count()) === wanted, `${wanted} cells`)
   await page.keyboard.press('Enter')
   await page.keyboard.press('Control+End')
   await page.keyboard.press('Home')
@@ -80,14 +84,14 @@ test('commands are found by their names, and cells are split, merged, undone and
   await page.getByRole('heading', { name: 'Heading', level: 1 }).waitFor()
 })
 
-test('cells that were deleted together come back where they were', async () => {
+test('cells deleted together are restored in place', async () => {
   bed.write('back.ipynb', notebook(...['a', 'b', 'c', 'd', 'e'].map((id) => code(id, id))))
   const page = await bed.open('back.ipynb')
   for (const key of ['j', 'Shift+J', 'Shift+J', 'd', 'd']) await page.keyboard.press(key)
   await bed.saved('back.ipynb', (cells) => sources(cells).join('') === 'ae')
   await page.keyboard.press('z')
   await bed.saved('back.ipynb', (cells) => sources(cells).join('') === 'abcde')
-  // Two are taken over the one above them, and back.
+  // Two cells move above the one before them, and back.
   for (const key of ['Shift+J', 'Control+Shift+ArrowUp']) await page.keyboard.press(key)
   await bed.saved('back.ipynb', (cells) => sources(cells).join('') === 'bcade')
   await page.keyboard.press('z')

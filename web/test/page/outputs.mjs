@@ -1,38 +1,59 @@
-// What cells show, beside plain text.
+// Outputs other than plain text.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cell, code, notebook, until } from '../kit.mjs'
 import { bed } from './bed.mjs'
 
-/** Opens a notebook of these cells and runs all of it. */
+/** Opens a notebook of these cells and runs all of them. */
 async function ran(name, ...cells) {
   bed.write(name, notebook(...cells))
   const page = await bed.open(name)
   await page.getByRole('button', { name: 'Run all' }).click()
-  await cell(page, cells.at(-1).id).locator('.standing.ok').waitFor()
+  await cell(page, cells.at(-1).id).locator('.run-state.ok').waitFor()
   return page
 }
 
-test('a figure of plotly is drawn by the kernel\'s own package, in a frame', async () => {
-  const page = await ran('plotly.ipynb', code('p', 'import plotly.graph_objects as go\ngo.Figure(go.Bar(x=["a", "b"], y=[1, 3]), layout={"title": {"text": "Bars"}})'))
+test("a Plotly figure is drawn in a frame by the kernel's package", async () => {
+  const page = await ran(
+    'plotly.ipynb',
+    code(
+      'p',
+      'import plotly.graph_objects as go\ngo.Figure(go.Bar(x=["a", "b"], y=[1, 3]), layout={"title": {"text": "Bars"}})',
+    ),
+  )
   const frame = page.frameLocator('[data-cell="p"] .frame')
   await frame.locator('.plot-container .bars .point').nth(1).waitFor()
   await frame.getByText('Bars', { exact: true }).waitFor()
   assert.equal(await cell(page, 'p').locator('.frame').getAttribute('sandbox'), 'allow-scripts')
-  // It is as high as what it shows.
-  await until(() => cell(page, 'p').locator('.frame').evaluate((element) => element.clientHeight >= 300), 'the height')
+  // The frame is as high as its content.
+  await until(
+    () =>
+      cell(page, 'p')
+        .locator('.frame')
+        .evaluate((element) => element.clientHeight >= 300),
+    'the height',
+  )
 })
 
-test('tables, formulas, pictures, trees and coloured text are shown as what they are', async () => {
-  const show = (id, data) => code(id, `from IPython.display import display\ndisplay(${JSON.stringify(data)}, raw=True)`)
-  const page = await ran('kinds.ipynb',
+test('tables, formulas, images, JSON and coloured text are rendered', async () => {
+  const show = (id, data) =>
+    code(id, `from IPython.display import display\ndisplay(${JSON.stringify(data)}, raw=True)`)
+  const page = await ran(
+    'kinds.ipynb',
     code('table', 'import pandas as pd\npd.DataFrame({"name": ["x", "y"], "value": [1, 2]})'),
     show('latex', { 'text/latex': '$$\\int_0^1 x^2 dx$$', 'text/plain': 'integral' }),
-    show('svg', { 'image/svg+xml': '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="teal"/></svg>', 'text/plain': 'a box' }),
+    show('svg', {
+      'image/svg+xml':
+        '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="teal"/></svg>',
+      'text/plain': 'a box',
+    }),
     show('markdown', { 'text/markdown': '**bold** and `code`\n\n```python\nimport this\n```' }),
     show('json', { 'application/json': { list: [1, { deep: 'value' }], name: 'x' } }),
-    code('term', 'print("\\x1b[31mred\\x1b[0m and plain")\nfor step in range(3): print(f"\\r{step} of 2", end="")'),
+    code(
+      'term',
+      'print("\\x1b[31mred\\x1b[0m and plain")\nfor step in range(3): print(f"\\r{step} of 2", end="")',
+    ),
   )
   await cell(page, 'table').locator('.outputs table td').getByText('2', { exact: true }).waitFor()
   assert.equal(await cell(page, 'table').locator('.frame').count(), 0)
@@ -50,7 +71,7 @@ test('tables, formulas, pictures, trees and coloured text are shown as what they
   assert.equal(await cell(page, 'term').locator('.outputs').textContent(), 'red and plain\n2 of 2')
 })
 
-test('large outputs are folded, and all of them is a click away', async () => {
+test('large outputs are folded, with a link to all of them', async () => {
   const page = await ran('long.ipynb', code('long', 'for line in range(60_000): print("line", line)'))
   const output = cell(page, 'long').locator('.outputs')
   const link = output.locator('a.fold')
@@ -58,8 +79,11 @@ test('large outputs are folded, and all of them is a click away', async () => {
   assert.ok((await output.textContent()).length < 200_000)
   await output.getByText('line 59999').waitFor()
   const [whole] = await Promise.all([bed.context.waitForEvent('page'), link.click()])
-  await until(async () => (await whole.evaluate(() => document.body.innerText)).includes('line 30000\n'), 'the middle')
-  // High outputs are cut until someone wants to see them.
+  await until(
+    async () => (await whole.evaluate(() => document.body.innerText)).includes('line 30000\n'),
+    'the middle',
+  )
+  // Tall outputs are cut until they are expanded.
   const button = cell(page, 'long').getByRole('button', { name: 'Show all' })
   await button.click()
   await until(() => output.evaluate((element) => element.clientHeight > 2000), 'all of it')

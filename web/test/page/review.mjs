@@ -1,4 +1,4 @@
-// What agents changed, waiting for someone to look at it.
+// Changes by agents under review.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -6,9 +6,12 @@ import { Agent } from '../agent.mjs'
 import { cell, code, notebook, text, until } from '../kit.mjs'
 import { bed, sources } from './bed.mjs'
 
-test('changes of an agent wait for review, hunk by hunk, and survive a reload', async () => {
+test("an agent's changes are reviewed hunk by hunk, and the review survives a reload", async () => {
   const lines = Array.from({ length: 9 }, (_, number) => `line_${number} = ${number}`)
-  const path = bed.write('review.ipynb', notebook(code('a', lines.join('\n')), code('b', 'gone = 1\nmore = 2'), code('c', 'stays')))
+  const path = bed.write(
+    'review.ipynb',
+    notebook(code('a', lines.join('\n')), code('b', 'gone = 1\nmore = 2'), code('c', 'stays')),
+  )
   const page = await bed.open('review.ipynb')
   const agent = await Agent.join(bed, 'Robot')
   const changed = lines.with(1, 'line_1 = "one"').with(7, 'line_7 = "seven"').join('\n')
@@ -21,25 +24,37 @@ test('changes of an agent wait for review, hunk by hunk, and survive a reload', 
   const reviewed = cell(page, 'a')
   await reviewed.locator('.cm-deletedChunk').first().waitFor()
   assert.equal(await reviewed.locator('.cm-deletedChunk').count(), 2)
-  // One place is undone, the other one kept.
+  // One hunk is undone, the other one kept.
   await reviewed.getByRole('button', { name: 'Undo' }).last().click()
-  await until(async () => (await text(page, 'a')).endsWith('line_8 = 8') && (await text(page, 'a')).includes('line_7 = 7'), 'the line')
+  await until(
+    async () =>
+      (await text(page, 'a')).endsWith('line_8 = 8') && (await text(page, 'a')).includes('line_7 = 7'),
+    'the line',
+  )
   await reviewed.locator('button.hunk.accept').first().click()
   await page.locator('.dock').getByText('2 changes').waitFor()
-  await page.locator('[data-grave="b"]').getByRole('button', { name: 'Restore' }).click()
+  await page.locator('[data-deleted-cell="b"]').getByRole('button', { name: 'Restore' }).click()
   await cell(page, 'b').waitFor()
   await page.getByText('1 change', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Undo all' }).click()
   await page.locator('.dock').waitFor({ state: 'detached' })
-  const { cells } = await bed.saved('review.ipynb', (cells) => cells.length === 3 && sources(cells)[0].includes('line_7 = 7') && sources(cells)[1].startsWith('gone'))
-  assert.deepEqual(sources(cells), [lines.with(1, 'line_1 = "one"').join('\n'), 'gone = 1\nmore = 2', 'stays'])
+  const { cells } = await bed.saved(
+    'review.ipynb',
+    (cells) =>
+      cells.length === 3 && sources(cells)[0].includes('line_7 = 7') && sources(cells)[1].startsWith('gone'),
+  )
+  assert.deepEqual(sources(cells), [
+    lines.with(1, 'line_1 = "one"').join('\n'),
+    'gone = 1\nmore = 2',
+    'stays',
+  ])
 })
 
-test('what one turn of an agent changed is undone or kept as a whole, and a turn that was kept can still be undone', async () => {
+test('a turn is kept or undone as a whole, and a kept turn can still be undone', async () => {
   const name = 'turns.ipynb'
   const path = bed.write(name, notebook(code('a', 'a = 1'), code('b', 'b = 1'), code('c', 'c = 1')))
   const page = await bed.open(name)
-  // Two agents, so two turns.
+  // Two agents make two turns.
   const [one, other] = [await Agent.join(bed, 'First'), await Agent.join(bed, 'Second')]
   await one.read(path)
   await one.update(path, 'a', 'a = 2')
@@ -62,7 +77,7 @@ test('what one turn of an agent changed is undone or kept as a whole, and a turn
   await bed.saved(name, (cells) => sources(cells).join() === 'a = 1,b = 1,c = 1')
 })
 
-test('review is switched off for a notebook, and stays so', async () => {
+test('review can be turned off for a notebook, and stays off', async () => {
   const path = bed.write('off.ipynb', notebook(code('a', 'a = 1')))
   const page = await bed.open('off.ipynb')
   const agent = await Agent.join(bed)
@@ -72,7 +87,7 @@ test('review is switched off for a notebook, and stays so', async () => {
   await page.keyboard.press('Shift+H')
   await review.uncheck()
   await page.keyboard.press('Escape')
-  // It counts when another window has it too.
+  // Wait until another window has it too.
   const other = await bed.open('off.ipynb')
   await other.keyboard.press('Shift+H')
   await until(async () => !(await reviewOn(other).isChecked()), 'the other window')

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::process::{cargo, program, show};
 
 pub(super) fn run(names: &[String]) -> Result<(), Failure> {
-    // The page is measured with what its tests are made of.
+    // The page is measured with the parts of its tests.
     setup::provide(NeededBy::Tests)?;
     setup::provide(NeededBy::Bench)?;
     // The assistant asks a provider that is a program of the testkit.

@@ -1,6 +1,6 @@
-//! What can be judged without running the product: format, lints, documentation, and the gates.
+//! Checks that do not run the product: format, lints, documentation and the gates.
 
-use super::{deny, no_arguments};
+use super::{deny, format, no_arguments};
 use crate::failure::Failure;
 use crate::gate;
 use crate::metadata::Metadata;
@@ -10,6 +10,9 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     no_arguments(arguments)?;
     let mut failed: Vec<&str> =
         CHECKS.iter().filter(|check| !passes(check)).map(|check| check.name).collect();
+    if !format::passes() {
+        failed.push(format::NAME);
+    }
     if !deny::passes() {
         failed.push(deny::NAME);
     }
@@ -43,7 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// Makes the check, shows what is wrong, and says whether nothing is.
+/// Runs the check, shows its complaints, and returns whether there are none.
 pub(super) fn passes(check: &Check) -> bool {
     eprintln!("checking {}", check.name);
     let outcome = installed(check).and_then(|()| {

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::process::{capture, program, show};
 
 pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
-    let Request { target, seconds } = Request::parse(arguments)?;
+    let FuzzArgs { target, seconds } = FuzzArgs::parse(arguments)?;
     let targets = targets()?;
     let chosen: Vec<String> = match target {
         None => targets,
@@ -37,12 +37,12 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Request {
+struct FuzzArgs {
     target: Option<String>,
     seconds: u32,
 }
 
-impl Request {
+impl FuzzArgs {
     fn parse(arguments: &[String]) -> Result<Self, Failure> {
         let mut request = Self { target: None, seconds: 60 };
         let mut words = arguments.iter();
@@ -87,17 +87,17 @@ fn targets() -> Result<Vec<String>, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::Request;
+    use super::FuzzArgs;
 
-    fn parse(words: &[&str]) -> Result<Request, String> {
+    fn parse(words: &[&str]) -> Result<FuzzArgs, String> {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-        Request::parse(&words).map_err(|failure| failure.to_string())
+        FuzzArgs::parse(&words).map_err(|failure| failure.to_string())
     }
 
     #[test]
     fn a_target_and_a_time_may_be_named() {
-        assert_eq!(parse(&[]), Ok(Request { target: None, seconds: 60 }));
-        let named = Request { target: Some("load".to_owned()), seconds: 5 };
+        assert_eq!(parse(&[]), Ok(FuzzArgs { target: None, seconds: 60 }));
+        let named = FuzzArgs { target: Some("load".to_owned()), seconds: 5 };
         assert_eq!(parse(&["load", "--seconds", "5"]).as_ref(), Ok(&named));
         assert_eq!(parse(&["--seconds", "5", "load"]), Ok(named));
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, io};
 
-use testkit::{Kind, NeededBy, PARTS, Part};
+use testkit::{NeededBy, PARTS, PartKind, TestPart};
 
 use super::{deny, no_arguments, web};
 use crate::debian;
@@ -23,12 +23,7 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
 
 /// Makes sure that every part which a command needs is there and current.
 pub(super) fn provide(needed_by: NeededBy) -> Result<(), Failure> {
-    // Two commands at once would build in the same folder, so the second waits and then finds the work done.
-    let target = testkit::target_dir();
-    let lock = target.join("cellist-setup.lock");
-    let _held = File::create(&lock)
-        .and_then(|file| file.lock().map(|()| file))
-        .map_err(|error| Failure::new(format!("{} cannot be locked: {error}", lock.display())))?;
+    let _lock = lock()?;
     if needed_by == NeededBy::Tests {
         crates()?;
     }
@@ -36,6 +31,7 @@ pub(super) fn provide(needed_by: NeededBy) -> Result<(), Failure> {
         build(part)?;
     }
     if needed_by == NeededBy::Tests {
+        checks()?;
         web::provide()?;
         deny::provide()?;
         if cfg!(target_os = "linux") {
@@ -49,15 +45,34 @@ pub(super) fn provide(needed_by: NeededBy) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Makes sure that the parts of `cargo xtask check` are there.
+pub(super) fn provide_checks() -> Result<(), Failure> {
+    let _lock = lock()?;
+    checks()
+}
+
+fn checks() -> Result<(), Failure> {
+    PARTS.iter().filter(|part| part.needed_by == NeededBy::Checks).try_for_each(build)?;
+    provide_node()
+}
+
 /// Makes sure that Node.js is there.
 pub(super) fn provide_node() -> Result<(), Failure> {
     PARTS.iter().filter(|part| part.name == testkit::NODE).try_for_each(build)
 }
 
-fn build(part: &Part) -> Result<(), Failure> {
+/// Two commands at once would build in the same folder, so the second waits and then finds the parts built.
+fn lock() -> Result<File, Failure> {
+    let path = testkit::target_dir().join("cellist-setup.lock");
+    File::create(&path)
+        .and_then(|file| file.lock().map(|()| file))
+        .map_err(|error| Failure::new(format!("{} cannot be locked: {error}", path.display())))
+}
+
+fn build(part: &TestPart) -> Result<(), Failure> {
     match part.kind {
-        Kind::Python => python(part),
-        Kind::Node => node(part),
+        PartKind::Python => python(part),
+        PartKind::Node => node(part),
     }
 }
 
@@ -68,7 +83,7 @@ fn crates() -> Result<(), Failure> {
     })
 }
 
-fn python(part: &Part) -> Result<(), Failure> {
+fn python(part: &TestPart) -> Result<(), Failure> {
     let pins = testkit::repo_root().join(format!("testkit/python/{}.txt", part.name));
     let base = env::var("CELLIST_TEST_PYTHON3").unwrap_or_else(|_| "python3".to_owned());
     let identity =
@@ -100,7 +115,7 @@ fn python(part: &Part) -> Result<(), Failure> {
         .map_err(|error| Failure::new(format!("{} cannot be written: {error}", part.stamp().display())))
 }
 
-fn node(part: &Part) -> Result<(), Failure> {
+fn node(part: &TestPart) -> Result<(), Failure> {
     let source = testkit::repo_root().join("testkit/node").join(part.name);
     let stamp = text(&source.join("package-lock.json"))?;
     if fs::read_to_string(part.stamp()).is_ok_and(|found| found == stamp) {

@@ -6,7 +6,7 @@ use std::{fs, io, thread};
 use testkit::{NeededBy, PARTS, TALLY};
 
 use super::check::{CHECKS, passes};
-use super::{deny, no_arguments, setup, web};
+use super::{deny, format, no_arguments, setup, web};
 use crate::failure::Failure;
 use crate::follow::follow;
 use crate::process::cargo;
@@ -14,13 +14,14 @@ use crate::report::{Report, Suite, verdict};
 
 pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
     no_arguments(arguments)?;
-    // The last line is the same for every end, so that whoever reads only that one is never misled.
+    // The last line has the same form for every outcome, for readers of that line alone.
     if let Err(failure) = setup::provide(NeededBy::Tests) {
         eprint!("{failure}");
         println!("\n{}", verdict(0, 1));
         return Err(Failure::told());
     }
     let mut checks: Vec<_> = CHECKS.iter().map(|check| (check.name, passes(check))).collect();
+    checks.push((format::NAME, format::passes()));
     checks.push((deny::NAME, deny::passes()));
     checks.push(("page", web::is_current()));
     let tally = testkit::target_dir().join("cellist-tally");

@@ -7,7 +7,7 @@ use crate::process::{cargo, show};
 const TEST: &str = "attacks::kills::kills_at_random_moments_lose_nothing_and_leave_nothing";
 
 pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
-    let Request { kills, seed } = Request::parse(arguments)?;
+    let TortureArgs { kills, seed } = TortureArgs::parse(arguments)?;
     setup::provide(testkit::NeededBy::Tests)?;
     let mut test = cargo();
     test.args(["test", "-p", "cellist", "--test", "it", TEST, "--", "--exact", "--nocapture"]);
@@ -20,14 +20,14 @@ pub(super) fn run(arguments: &[String]) -> Result<(), Failure> {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Request {
+struct TortureArgs {
     kills: u32,
     seed: Option<u64>,
 }
 
-impl Request {
-    fn parse(arguments: &[String]) -> Result<Request, Failure> {
-        let mut request = Request { kills: 1000, seed: None };
+impl TortureArgs {
+    fn parse(arguments: &[String]) -> Result<TortureArgs, Failure> {
+        let mut request = TortureArgs { kills: 1000, seed: None };
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
             let mut number = || {
@@ -52,16 +52,16 @@ impl Request {
 
 #[cfg(test)]
 mod tests {
-    use super::Request;
+    use super::TortureArgs;
 
     #[test]
     fn kills_and_a_seed_may_be_given() {
         let parse = |words: &str| {
             let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
-            Request::parse(&words).map_err(|failure| failure.to_string())
+            TortureArgs::parse(&words).map_err(|failure| failure.to_string())
         };
-        assert_eq!(parse(""), Ok(Request { kills: 1000, seed: None }));
-        assert_eq!(parse("--seed 7 --kills 20"), Ok(Request { kills: 20, seed: Some(7) }));
+        assert_eq!(parse(""), Ok(TortureArgs { kills: 1000, seed: None }));
+        assert_eq!(parse("--seed 7 --kills 20"), Ok(TortureArgs { kills: 20, seed: Some(7) }));
         assert!(parse("--kills").unwrap_err().contains("--kills needs a number"));
         assert!(parse("--kills many").unwrap_err().contains("not \"many\""));
         assert!(parse("fast").unwrap_err().contains("unexpected argument"));

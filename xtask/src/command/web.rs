@@ -35,7 +35,7 @@ fn node() -> Result<Command, Failure> {
 }
 
 /// Makes sure that the packages of the lock file are there, and no others.
-fn install() -> Result<(), Failure> {
+pub(super) fn install() -> Result<(), Failure> {
     let lock = text(&folder().join("package-lock.json"))?;
     let stamp = folder().join("node_modules").join("cellist-stamp");
     if fs::read_to_string(&stamp).is_ok_and(|found| found == lock) {
@@ -55,7 +55,7 @@ fn types() -> Result<(), Failure> {
     show(node()?.args(["node_modules/typescript/bin/tsc", "--noEmit"]))
 }
 
-/// Makes sure that what the page's tests need is there.
+/// Makes sure that the needs of the page's tests are there.
 pub(super) fn provide() -> Result<(), Failure> {
     install()?;
     debian::provide(Path::new(CHROMIUM), "chromium", "the page's tests run in Chromium, at /usr/bin/chromium")
@@ -68,7 +68,7 @@ pub(super) fn is_current() -> bool {
     let built = types().and_then(|()| capture(node()?.arg("build.mjs").arg(&fresh)));
     let compared = built.and_then(|_| match differing(&fresh, &folder().join("dist")) {
         Ok(None) => Ok(()),
-        Ok(Some(name)) => Err(Failure::new(format!("web/dist/{name} is not what web/ builds now"))
+        Ok(Some(name)) => Err(Failure::new(format!("web/dist/{name} differs from a build of web/"))
             .hint("`cargo xtask web` builds it")),
         Err(error) => Err(Failure::new(format!("web/dist cannot be compared: {error}"))),
     });

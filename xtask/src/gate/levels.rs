@@ -25,7 +25,7 @@ const PLACES: &[Place] = &[
         "crates/store",
         &["cellist-settings", "cellist-notebook", "cellist-output", "cellist-platform"],
     ),
-    // Beside the store on its level: receipts and artifacts of what runs go there.
+    // Beside the store on its level, which keeps receipts and artifacts of runs.
     place("cellist-session", "crates/session", STORE_AND_BELOW),
     place("cellist-live", "crates/live", SESSION_AND_BELOW),
     place("cellist-tools", "crates/tools", LIVE_AND_BELOW),

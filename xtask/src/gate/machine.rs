@@ -1,4 +1,4 @@
-//! The project speaks of itself alone: no place on somebody's machine, no paper that a reader does not have.
+//! The project speaks of itself alone: no paths of a developer's machine, no private task lists.
 
 use std::fs;
 
@@ -6,8 +6,8 @@ use super::tracked;
 use crate::failure::Failure;
 use crate::metadata::Metadata;
 
-/// Folders that somebody's own things are in, by the first name of an absolute path. What belongs to nobody, such
-/// as `me` in an example, is let through.
+/// Folders of a developer's own files, by the first name of an absolute path. Invented names, such as `me` in an
+/// example, are allowed.
 const HOMES: &[&str] = &["home", "users", "root", "work", "workspace"];
 const NOBODY: &[&str] = &["me", "you", "user", "u", "é"];
 
@@ -31,7 +31,7 @@ fn scan(text: &str) -> Vec<(usize, String)> {
         // Matched without case, since prose starts sentences.
         let line = line.to_lowercase();
         if let Some(folder) = HOMES.iter().find(|folder| is_in(&line, folder)) {
-            found.push((index + 1, format!("/{folder}/ is a folder of somebody's machine")));
+            found.push((index + 1, format!("/{folder}/ is a folder of a developer's machine")));
         }
         for [first, second] in REGISTRY {
             if ["-", "_"].iter().any(|joint| line.contains(&format!("{first}{joint}{second}"))) {
@@ -39,13 +39,13 @@ fn scan(text: &str) -> Vec<(usize, String)> {
             }
         }
         if ["issue", "ticket"].iter().any(|word| is_numbered(&line, word)) {
-            found.push((index + 1, "a numbered task of somebody's list".to_owned()));
+            found.push((index + 1, "a numbered task of a private list".to_owned()));
         }
     }
     found
 }
 
-/// Whether an absolute path leads into a folder, and there to something of somebody's.
+/// Whether an absolute path leads into a folder, and there to a developer's file.
 fn is_in(line: &str, folder: &str) -> bool {
     let start = format!("/{folder}/");
     line.match_indices(&start).any(|(at, _)| {
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn folders_of_somebodys_machine_are_found() {
         for folder in HOMES {
-            let what = format!("/{folder}/ is a folder of somebody's machine");
+            let what = format!("/{folder}/ is a folder of a developer's machine");
             assert_eq!(scan(&format!("a\nsee `/{folder}/anna/x`")), [(2, what.clone())]);
             assert_eq!(scan(&format!("PATH=/{folder}/bin").to_uppercase()), [(1, what)]);
         }
@@ -94,7 +94,7 @@ mod tests {
     fn numbered_tasks_are_found() {
         for (word, number) in [("Issue", "7"), ("issue", "#7"), ("ticket", "12")] {
             let line = format!("See {word} {number}.");
-            assert_eq!(scan(&line), [(1, "a numbered task of somebody's list".to_owned())]);
+            assert_eq!(scan(&line), [(1, "a numbered task of a private list".to_owned())]);
         }
     }
 

@@ -32,7 +32,7 @@ const IO: &str = "
 /// Macros that print, or that read the environment or code from elsewhere at build time.
 const MACROS: &str = "dbg env eprint eprintln include option_env print println";
 
-/// Libraries whose work is what these crates leave to others.
+/// Libraries that do work which these crates leave to others.
 const LIBRARIES: &str = "
     async-io async-std chrono crossbeam-channel curl directories dirs fastrand fs-err futures-executor
     getrandom home hyper ignore instant jiff memmap2 mio native-tls nix notify num_cpus openssl polling
@@ -76,7 +76,7 @@ fn sources(folder: &Path) -> Result<Vec<String>, Failure> {
     }
     let mut problems = Vec::new();
     for (file, product) in scanned {
-        // `tests.rs` and what lies in `tests/`, where the parent declares the module for tests alone.
+        // `tests.rs` and files in `tests/`, where the parent declares the module for tests alone.
         if only_tests.iter().any(|module| file == module.with_extension("rs") || file.starts_with(module)) {
             continue;
         }
@@ -119,7 +119,7 @@ fn scan(tokens: &[Token]) -> Vec<(usize, String)> {
             continue;
         }
         if text == "extern" {
-            refuse("extern names what is outside".to_owned());
+            refuse("extern names something outside".to_owned());
         }
         if text == "#" && at(index + 1) == "[" && at(index + 2) == "path" {
             refuse("a module from elsewhere is not judged".to_owned());
@@ -219,7 +219,7 @@ fn path_problem(path: &[&str]) -> Option<String> {
         return Some(format!("{shown} is random"));
     }
     match path {
-        ["std"] => Some("std stands alone, so what is taken from it cannot be judged".to_owned()),
+        ["std"] => Some("std stands alone, so its use cannot be judged".to_owned()),
         ["std", "io"] | ["std", "time", "Duration"] => None,
         ["std", module, ..] => {
             (!lists(STD, module)).then(|| format!("{shown} is not on the list of pure parts"))
@@ -291,9 +291,9 @@ mod tests {
         check("use std::*;", &["std is imported under other names"]);
         check(
             "extern crate std as s;",
-            &["extern names what is outside", "std stands alone, so what is taken from it cannot be judged"],
+            &["extern names something outside", "std stands alone, so its use cannot be judged"],
         );
-        check("m!(std);", &["std stands alone, so what is taken from it cannot be judged"]);
+        check("m!(std);", &["std stands alone, so its use cannot be judged"]);
     }
 
     #[test]

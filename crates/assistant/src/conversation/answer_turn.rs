@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use cellist_platform::clock::in_milliseconds;
-use cellist_tools::{Agent, Editor};
+use cellist_tools::{Agent, EditorState};
 
 use super::request::{ChatRequest, StopScope};
 use super::transcript::{AnswerEnding, FinishedTurn, TranscriptEntry};
@@ -124,7 +124,7 @@ impl<'a> AnswerTurn<'a> {
         TranscriptEntry::Ended { ending, usage }
     }
 
-    /// Talks with the model until the answer ends. In every case the last message of the prompt is the model's.
+    /// ConversationFiles with the model until the answer ends. In every case the last message of the prompt is the model's.
     async fn converse(&mut self, prompt: &mut ModelPrompt) -> AnswerEnding {
         for _ in 0..self.request.rules.max_steps {
             let step = self.step(prompt).await;
@@ -252,7 +252,7 @@ fn drop_calls(messages: &mut Vec<ModelMessage>, calls: &[ToolCall], ending: Answ
 
 /// The first entry of an answer.
 fn asked(request: &ChatRequest, agent: &Agent, opening: &TurnOpening) -> TranscriptEntry {
-    let Editor { attached, selection, .. } = agent.caller().front.clone().unwrap_or_default();
+    let EditorState { attached, selection, .. } = agent.caller().front.clone().unwrap_or_default();
     TranscriptEntry::Asked {
         message: request.id.clone(),
         words: request.words.clone(),

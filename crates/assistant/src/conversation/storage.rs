@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cellist_platform::aside::aside;
-use cellist_store::Talks;
+use cellist_store::ConversationFiles;
 use serde::Serialize;
 
 use super::transcript::{ChatTranscript, TranscriptEntry};
@@ -19,13 +19,13 @@ const LONGEST_RESULT: usize = 4 << 10;
 /// The place of the stored transcript of one notebook.
 #[derive(Debug)]
 pub(super) struct TranscriptFile {
-    talks: Talks,
+    talks: ConversationFiles,
     /// Serializes writers, so that the newest state is written last.
     writing: Mutex<()>,
 }
 
 impl TranscriptFile {
-    pub(super) fn new(talks: Talks) -> Arc<TranscriptFile> {
+    pub(super) fn new(talks: ConversationFiles) -> Arc<TranscriptFile> {
         Arc::new(TranscriptFile { talks, writing: Mutex::default() })
     }
 }

@@ -1,6 +1,6 @@
 //! Parts of prompts, in each mode and for notebooks of each size.
 
-use cellist_tools::{Mode, Selection};
+use cellist_tools::{EditorSelection, Mode};
 use serde_json::{Value, json};
 use testkit::Said;
 
@@ -70,7 +70,7 @@ async fn a_small_notebook_is_sent_whole_and_a_large_one_as_an_outline() {
 
 #[tokio::test]
 async fn the_budget_limits_all_but_the_selected_cells() {
-    let select = |cells: &[&str]| Selection {
+    let select = |cells: &[&str]| EditorSelection {
         cells: cells.iter().map(|cell| (*cell).to_owned()).collect(),
         editing: None,
     };

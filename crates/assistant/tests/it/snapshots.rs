@@ -1,7 +1,7 @@
 //! Snapshots of whole prompts, in each mode and for notebooks of each size.
 
 use cellist_assistant::ChatRequest;
-use cellist_tools::{Mode, Selection};
+use cellist_tools::{Mode, EditorSelection};
 use serde_json::{Value, json};
 use testkit::Said;
 
@@ -60,7 +60,7 @@ async fn sent(cells: usize, mode: Mode, change: impl FnOnce(&mut ChatRequest)) -
 /// Selects three cells, one of them in edit mode.
 fn select(ask: &mut ChatRequest) {
     let cells = ["c1", "c2", "c6"].map(str::to_owned).to_vec();
-    ask.caller.front.as_mut().unwrap().selection = Selection { cells, editing: Some("c2".to_owned()) };
+    ask.caller.front.as_mut().unwrap().selection = EditorSelection { cells, editing: Some("c2".to_owned()) };
 }
 
 #[tokio::test]
@@ -122,7 +122,7 @@ async fn a_conversation_about_a_cell_has_its_own_instructions_and_tool() {
         let about = |ask: &mut ChatRequest| {
             ask.about = Some("c2".to_owned());
             ask.outputs = vec!["c2".to_owned()];
-            let selection = Selection { cells: vec!["c2".to_owned()], editing: None };
+            let selection = EditorSelection { cells: vec!["c2".to_owned()], editing: None };
             ask.caller.front.as_mut().unwrap().selection = selection;
         };
         let FirstPrompt { instructions, tools, message } = sent(cells, Mode::Ask, about).await;

@@ -15,7 +15,7 @@ use cellist_settings::{Chat, ChatProvider, Home, RunCode, ToolMode};
 use cellist_store::Store;
 use cellist_store::artifact::{Artifacts, Retention};
 use cellist_tools::prompt::Prompts;
-use cellist_tools::{Caller, Editor, Mode, ToolSet, Toolbox};
+use cellist_tools::{Caller, EditorState, Mode, ToolSet, Toolbox};
 use serde_json::{Value, json};
 use testkit::{Models, Said, Scratch};
 
@@ -76,10 +76,10 @@ impl TestBed {
             python: Some(testkit::python("kernels")),
             ..ClientEnvironment::default()
         };
-        let front = Editor {
+        let front = EditorState {
             active: Some(self.notebook.clone()),
             attached: vec![self.notebook.clone()],
-            ..Editor::default()
+            ..EditorState::default()
         };
         ChatRequest {
             id: MessageId::random(),

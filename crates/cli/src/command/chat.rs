@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
             .with_hint("give one behind the notebook, or through a pipe"));
     }
     host::wait(async {
-        let reach = Reach::open(arguments.standalone, &setup.settings).await?;
+        let reach = Reach::open(arguments.standalone, &setup.settings, &arguments.flags).await?;
         let told = match message {
             Some(message) => once::answer(reach.client(), &setup, &message, arguments.new, format).await,
             None => talk::talk(reach.client(), &setup, arguments.new).await,

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 use cellist_kernel::gateway::{self, Gateway, TOKEN_VARIABLE};
 use cellist_output::{Ansi, Limits};
 use cellist_platform::Variables;
+use cellist_session::execution::{Limit, OnStuck, Reading, Status};
 use cellist_session::orders::choice::Decision;
-use cellist_session::orders::{ClientEnvironment, Found, Job};
-use cellist_session::run::{Cancel, GRACE, OnStuck, Once, Reading, Report, Status, execute_once};
+use cellist_session::orders::{ClientEnvironment, Found, KernelRequest};
+use cellist_session::sessions::{Code, Kind, RetryOnCrash, RunRules, SessionCall, SessionKey};
 use cellist_settings::{Exposure, Fault, Home, Resolved};
 use clap::Args;
 use serde::Serialize;
@@ -20,7 +21,7 @@ use crate::answer::Answer;
 use crate::clock::format_duration;
 use crate::error::{CliError, Exit, FailureKind};
 use crate::host::{self, VERSION};
-use crate::kernel::{self, KernelFlags};
+use crate::kernel::KernelFlags;
 use crate::paint::{Ink, Paint, When};
 use crate::waiting::Waiting;
 
@@ -231,43 +232,47 @@ async fn starts(
         Decision::SharedGateway(it) => it.path.display().to_string(),
         Decision::Spec(name) | Decision::Gateway(name) => name.clone(),
     };
-    let starting = async {
-        let job = Job { cwd: folder.to_owned(), ..Job::default() };
-        let order = environment.order_of(found, settings, decision, &job).await?;
-        kernel::start(&order, &found.home).await
+    let request = KernelRequest::default();
+    let order = match environment.order_of(found, settings, decision, folder, &request).await {
+        Ok(order) => order,
+        Err(error) => return broken(name, &python, error.to_string(), error.hint()),
     };
-    let ready = match starting.await {
-        Ok(ready) => ready,
-        Err(error) => {
-            let check = Check::new(name, Verdict::Failed, error.message);
-            let install = format!("install it anew: {python} -m pip install --force-reinstall ipykernel");
-            let other = "name another Python with --python PATH".to_owned();
-            let fallback = if name == "ipykernel" { install } else { other };
-            return check.hint(error.hint.unwrap_or(fallback));
-        }
+    let rules = RunRules {
+        limit: Limit::Given(Duration::from_secs(30)),
+        on_stuck: Some(OnStuck::Kill),
+        retry: RetryOnCrash::Never,
+        ..RunRules::new(&settings.settings, Reading::new(Limits::for_screen(), Ansi::Remove))
     };
-    let reading = Reading::new(Limits::for_screen(), Ansi::Remove);
-    let once = Once {
-        code: "print(6 * 7)",
-        timeout: Some(Duration::from_secs(30)),
-        grace: GRACE,
-        on_stuck: OnStuck::Kill,
-        reading,
-        artifacts: None,
+    let key = SessionKey::new("doctor", folder);
+    let mut call = SessionCall::new(key, Kind::Run { path: None }, order.into(), rules);
+    call.cells = vec![Code { code: "print(6 * 7)".to_owned(), ..Code::default() }];
+    let sessions = host::sessions_for_run(&settings.settings);
+    let called = sessions.call(call).done().await;
+    sessions.close().await;
+    let report = match called {
+        Ok(mut called) => called.cells.pop().map(|cell| cell.report),
+        Err(error) => return broken(name, &python, error.to_string(), error.hint()),
     };
-    let report = execute_once(&*ready.kernel, &once, &ready.around, &mut Cancel::never(), |_, _| {}).await;
-    ready.kernel.shutdown().await;
     match report {
-        Ok(Report { status: Status::Ok, text, .. }) if text == "42\n" => Check::new(
+        Some(report) if report.status == Status::Ok && report.text == "42\n" => Check::new(
             name,
             Verdict::Ok,
             format!("works on {python}, ready and done in {}", format_duration(begun.elapsed())),
         ),
-        Ok(report) => Check::new(name, Verdict::Failed, format!("6 * 7 came to {:?}", report.text))
-            .hint("name another Python with --python PATH"),
-        Err(error) => Check::new(name, Verdict::Failed, error.to_string())
-            .hint(error.hint().unwrap_or_else(|| "name another Python with --python PATH".into())),
+        report => {
+            let text = report.map(|report| report.text).unwrap_or_default();
+            Check::new(name, Verdict::Failed, format!("6 * 7 came to {text:?}"))
+                .hint("name another Python with --python PATH")
+        }
     }
+}
+
+/// A kernel that does not start.
+fn broken(name: &'static str, python: &str, message: String, hint: Option<String>) -> Check {
+    let install = format!("install it anew: {python} -m pip install --force-reinstall ipykernel");
+    let other = "name another Python with --python PATH".to_owned();
+    let fallback = if name == "ipykernel" { install } else { other };
+    Check::new(name, Verdict::Failed, message).hint(hint.unwrap_or(fallback))
 }
 
 fn kernels(found: &Found) -> Vec<Check> {

@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 
 use cellist_host::{Reply, Request};
-use cellist_settings::Settings;
-use cellist_tools::{Editor, EditorReport, Selection};
+use cellist_tools::{EditorReport, EditorSelection, EditorState};
 use clap::Args;
 use serde_json::json;
 
 use crate::answer::Answer;
 use crate::editor::{real, why_off};
 use crate::error::CliError;
-use crate::host::{self, Reach, unexpected};
+use crate::host::{self, unexpected};
 
 /// Report what is in front of a person, for agents to work on
 ///
@@ -49,8 +48,8 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let report = arguments.report()?;
     let editor = host::wait(async {
-        let reach = Reach::open(false, &Settings::default()).await?;
-        match reach.client().ask(Request::Editor(report.map(Box::new))).await? {
+        let client = host::attached().await?;
+        match client.ask(Request::Editor(report.map(Box::new))).await? {
             Reply::Editor(editor) => Ok(*editor),
             other => Err(unexpected(&other)),
         }
@@ -71,13 +70,13 @@ impl Arguments {
         Ok(Some(EditorReport {
             attach: only(self.attach),
             detach: only(self.detach),
-            selection: Selection { cells: self.select.clone(), editing: self.editing.clone() },
+            selection: EditorSelection { cells: self.select.clone(), editing: self.editing.clone() },
             active: Some(path),
         }))
     }
 }
 
-fn for_people(editor: &Editor) -> String {
+fn for_people(editor: &EditorState) -> String {
     match editor.notebook() {
         Some(path) => format!("Notebook mode is on: {} is attached and active.\n", path.display()),
         None => format!("{}\n", why_off(editor)),

@@ -1,34 +1,32 @@
 //! `cellist exec`: one piece of code, on a kernel of its own or in a session.
 
-mod session;
-
-pub(crate) use session::on_what;
-
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use cellist_host::{CallRequest, Event, HostClient, Named, Pending, Reply, Request, StartedKernel};
 use cellist_output::Ansi;
 use cellist_platform::Variables;
-use cellist_session::orders::Job;
-use cellist_session::run::{
-    Bar, Cancel, Observer, OnStuck, Once, Reading, Report, Status, Step, execute_once,
+use cellist_session::execution::{Cancel, KernelReport, Limit, OnStuck, Reading, Report, Status};
+use cellist_session::sessions::{
+    CallReport, CallView, Code, KernelMode, Kind, RetryOnCrash, RunRules, Stage, Step,
 };
 use cellist_settings::{Images, Settings};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 
-use crate::answer::{Answer, Format};
+use crate::answer::{Answer, Format, print_aside};
 use crate::clock::seconds;
-use crate::command::run::name_kernel;
+use crate::command::run::on_what;
 use crate::error::{CliError, Exit, FailureKind};
+use crate::host::{self, Reach};
 use crate::input::Content;
 use crate::interrupts;
 use crate::kernel::{KernelFlags, Particular};
 use crate::paint::{Paint, When, own};
 use crate::progress::{Look, Progress};
-use crate::settings::{artifacts, limits};
+use crate::settings::limits;
 use crate::waiting::Waiting;
 
 /// The limits of a time limit, and what it is when nothing is said.
@@ -81,49 +79,173 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
     let code = arguments.code()?;
-    match &arguments.session {
-        Some(id) => session::run(&arguments, id, code, format),
-        None => alone(&arguments, &code, format),
+    let place = Place::of(&arguments)?;
+    let settings = arguments.flags.settings(&place.here)?.settings;
+    let view = View::new(&settings, format);
+    let call = arguments.call(&settings, place, code, &view)?;
+    let is_lone = arguments.session.is_none();
+    let (started, report) = host::wait(async {
+        let (canceller, mut cancel) = Cancel::channel();
+        match is_lone {
+            true => interrupts::hand_on(&canceller),
+            false => interrupts::hand_on_stops(&canceller),
+        }
+        let reach = match is_lone {
+            true => Reach::for_run(&settings, &arguments.flags),
+            false => tokio::select! {
+                reach = Reach::open(arguments.standalone, &settings, &arguments.flags) => reach?,
+                () = cancel.asked() => return Err(CliError::interrupted()),
+            },
+        };
+        let ran = carry_out(reach.client(), call, is_lone, &mut cancel, &view).await;
+        reach.close().await;
+        ran
+    })?;
+    told(report, started, format)
+}
+
+/// Runs the code. A kernel that ends with the command is started first, so that a line can name it.
+async fn carry_out(
+    client: &HostClient,
+    call: CallRequest,
+    is_lone: bool,
+    cancel: &mut Cancel,
+    view: &View,
+) -> Result<(Option<StartedKernel>, CallReport), CliError> {
+    let started = match is_lone {
+        true => Some(start(client, &call, cancel).await?),
+        false => None,
+    };
+    let code = call.cells[0].code.clone();
+    let mut progress = view.progress(&code);
+    let waiting = view.waiting(&code);
+    let pending = client.begin(Request::Call(Box::new(call)));
+    let reply = follow(pending, cancel, |event| {
+        if let Event::Call(view) = event {
+            show(&mut progress, view);
+        }
+    })
+    .await;
+    progress.end();
+    drop(waiting);
+    match reply? {
+        Reply::Called(report) => Ok((started, *report)),
+        other => Err(host::unexpected(&other)),
     }
 }
 
-/// Runs code on a kernel that ends with the command.
-fn alone(arguments: &Arguments, code: &str, format: Format) -> Result<Answer, CliError> {
-    let cwd = working_folder(arguments.cwd.as_deref())?;
-    let settings = arguments.flags.settings(&cwd)?;
-    let view = View::new(&settings.settings, format);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime =
-        runtime.map_err(|error| CliError::new(FailureKind::System, Exit::NoKernel, error.to_string()))?;
-    let (report, notices, identity) = runtime.block_on(async {
-        let (canceller, mut cancel) = Cancel::channel();
-        interrupts::hand_on(&canceller);
-        let job = Job { cwd: cwd.clone(), folders: vec![cwd.clone()], ..Job::default() };
-        let starting = arguments.flags.start(&settings, &arguments.particular, job, None);
-        let ready = tokio::select! {
-            ready = starting => ready?,
-            () = cancel.asked() => return Err(CliError::interrupted()),
-        };
-        let artifacts = artifacts(&settings.settings);
-        let (timeout, artifacts) = (Some(arguments.timeout()), Some(&artifacts));
-        let grace = settings.settings.python.interrupt_grace;
-        let on_stuck = settings.settings.python.on_stuck.unwrap_or(OnStuck::Kill);
-        let once = Once { code, timeout, grace, on_stuck, reading: view.reading, artifacts };
-        let mut progress = view.progress(code);
-        let waiting = view.waiting(code);
-        let shows = |text: String, bar: Option<&Bar>| progress.shows(text, bar);
-        let report = execute_once(&*ready.kernel, &once, &ready.around, &mut cancel, shows).await;
-        progress.end();
-        drop(waiting);
-        let identity = ready.kernel.identity();
-        ready.kernel.shutdown().await;
-        let report = report.map_err(|error| CliError::kernel(&error))?;
-        Ok((report, ready.notices, identity))
-    })?;
-    if format == Format::People {
-        name_kernel(&identity);
+/// Starts the kernel of a call.
+pub(crate) async fn start(
+    client: &HostClient,
+    call: &CallRequest,
+    cancel: &mut Cancel,
+) -> Result<StartedKernel, CliError> {
+    let waiting = Waiting::new("looking for Python");
+    let pending = client.begin(Request::Start(Box::new(call.clone())));
+    let show = |event: &Event| {
+        if let Event::Starting(kernel) = event {
+            waiting.now(format!("starting {kernel}"));
+        }
+    };
+    match follow(pending, cancel, show).await? {
+        Reply::Started(started) => Ok(*started),
+        other => Err(host::unexpected(&other)),
     }
-    Ok(answer(report, notices))
+}
+
+/// Waits for the answer to a request, passes wishes to stop on, and shows its events.
+pub(crate) async fn follow(
+    pending: Pending,
+    cancel: &mut Cancel,
+    mut show: impl FnMut(&Event),
+) -> cellist_host::Result<Reply> {
+    let (stop, mut events) = (pending.stop(), pending.events());
+    let done = pending.done();
+    tokio::pin!(done);
+    let mut is_open = true;
+    let reply = loop {
+        tokio::select! {
+            biased;
+            reply = &mut done => break reply,
+            wish = cancel.wish() => stop.pass_on(wish),
+            changed = events.changed(), if is_open => {
+                is_open = changed.is_ok();
+                events.borrow_and_update().iter().for_each(&mut show);
+            }
+        }
+    };
+    // The last events may have come together with the answer.
+    if is_open && events.has_changed().unwrap_or(true) {
+        events.borrow().iter().for_each(&mut show);
+    }
+    reply
+}
+
+fn show(progress: &mut Progress, view: &CallView) {
+    let text = match view.stage {
+        Stage::Queued { before: 0, .. } | Stage::Ended => return,
+        Stage::Queued { before: 1, .. } => "waits for another call in this session".into(),
+        Stage::Queued { before, .. } => format!("waits for {before} other calls in this session"),
+        Stage::Starting => "the kernel starts".into(),
+        Stage::Running { .. } => view.text.clone(),
+    };
+    progress.shows(text, view.bar.as_ref());
+}
+
+/// The answer, after a line that names the kernel.
+fn told(mut report: CallReport, started: Option<StartedKernel>, format: Format) -> Result<Answer, CliError> {
+    if report.cells.is_empty() {
+        let why = report.notices.pop().unwrap_or_else(|| "nothing ran".into());
+        return Err(CliError::new(FailureKind::Interrupted, Exit::Interrupted, why));
+    }
+    let cell = report.cells.swap_remove(0).report;
+    let kernel = match &started {
+        Some(started) => on_what(&started.identity),
+        None => format!("{} · session {}", kernel_of(&cell.kernel), report.session.id),
+    };
+    if format == Format::People {
+        print_aside(&format!("[{kernel}]"));
+    }
+    let Some(started) = started else {
+        let mut answer = answer(cell, report.notices);
+        answer.json["session"] = json!({
+            "id": report.session.id,
+            "cwd": report.session.cwd.to_string_lossy(),
+        });
+        answer.json["execution"] = json!(report.execution);
+        return Ok(answer);
+    };
+    Ok(answer(cell, [started.notices, report.notices].concat()))
+}
+
+fn kernel_of(kernel: &KernelReport) -> String {
+    match &kernel.python {
+        Some(python) => format!("{} · {}", kernel.backend, python.display()),
+        None => kernel.backend.to_string(),
+    }
+}
+
+/// The session of the code, and the folder that it is in if it is new.
+struct Place {
+    session: Named,
+    here: PathBuf,
+}
+
+impl Place {
+    fn of(arguments: &Arguments) -> Result<Place, CliError> {
+        let folder = working_folder(arguments.cwd.as_deref())?;
+        Ok(match &arguments.session {
+            None => {
+                let id = format!("exec-{}", std::process::id());
+                Place { session: Named { id, cwd: Some(folder.clone()) }, here: folder }
+            }
+            Some(id) => {
+                let cwd = arguments.cwd.is_some().then(|| real(&folder));
+                let here = cwd.clone().unwrap_or(folder);
+                Place { session: Named { id: id.clone(), cwd }, here }
+            }
+        })
+    }
 }
 
 /// How a result is shown, and what is seen of it before.
@@ -165,6 +287,42 @@ impl View {
 }
 
 impl Arguments {
+    fn call(
+        &self,
+        settings: &Settings,
+        place: Place,
+        code: String,
+        view: &View,
+    ) -> Result<CallRequest, CliError> {
+        let mut kernel = self.particular.request()?;
+        kernel.is_particular = self.particular.is_given() || self.flags.are_given();
+        let is_lone = self.session.is_none();
+        let mut rules = RunRules::new(settings, view.reading);
+        rules.limit = match self.timeout {
+            None if !is_lone => Limit::Usual(self.timeout()),
+            _ => Limit::Given(self.timeout()),
+        };
+        // A kernel that ends with the command has no state to lose.
+        if is_lone || self.standalone {
+            rules.on_stuck = rules.on_stuck.or(Some(OnStuck::Kill));
+        }
+        if is_lone {
+            (rules.retry, rules.mode) = (RetryOnCrash::Never, KernelMode::Session);
+        }
+        Ok(CallRequest {
+            session: place.session,
+            here: place.here,
+            kernel,
+            kind: if is_lone { Kind::Run { path: None } } else { Kind::Tool },
+            is_owned: is_lone,
+            cells: vec![Code { code, ..Code::default() }],
+            soft_wait: settings.run.soft_wait,
+            reset: self.reset,
+            rules,
+            is_watched: view.is_live,
+        })
+    }
+
     fn timeout(&self) -> Duration {
         self.timeout.unwrap_or(USUAL).clamp(SHORTEST, LONGEST)
     }

@@ -3,7 +3,7 @@
 use cellist_kernel::gateway::{Announcement, SharedGateways, Standing};
 use cellist_kernel::order::Way;
 use cellist_session::orders::choice::Decision;
-use cellist_session::orders::{ClientEnvironment, Found, Job};
+use cellist_session::orders::{ClientEnvironment, Found, KernelRequest};
 use cellist_settings::{BackendWish, Home};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -95,10 +95,10 @@ async fn start(flags: &KernelFlags, home: &Home, gateways: &SharedGateways) -> R
         ClientEnvironment { backend: Some(BackendWish::Gateway), gateway: None, ..flags.environment() };
     let mut found = Found::look(&environment, home, vec![cwd.clone()]);
     found.variables.remove("PI_PYTHON_GATEWAY_URL");
-    let job = Job { cwd, ..Job::default() };
-    let (decision, _) = environment.decide(&found, &settings.settings, &job)?;
+    let request = KernelRequest::default();
+    let (decision, _) = environment.decide(&found, &settings.settings, &request)?;
     let Decision::SharedGateway(_) = &decision else { return Ok(status(gateways, &gateways.list().await)) };
-    let order = environment.order_of(&found, &settings, decision, &job).await?;
+    let order = environment.order_of(&found, &settings, decision, &cwd, &request).await?;
     if let Way::SharedGateway { python, .. } = &order.way {
         let obtained = gateways.obtain(python, &order.environment).await;
         obtained.map_err(|error| CliError::kernel(&error))?;

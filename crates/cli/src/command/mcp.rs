@@ -6,8 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cellist_serve::mcp::{Door, Product, Reach, Server, listen, prompts, serve_stdio};
-use cellist_session::run::Cancel;
+use cellist_serve::mcp::{
+    CellistSource, HttpAccess, McpServer, ServiceLocation, listen, prompts, serve_stdio,
+};
+use cellist_session::execution::Cancel;
 use cellist_settings::{Home, Resolved};
 use cellist_tools::prompt::Prompts;
 use cellist_tools::redaction::Redaction;
@@ -84,13 +86,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let serving = async {
         let (reach, here) = if arguments.standalone {
             let service = host::service_here(&settings.settings).await;
-            (Reach::Here(Box::new(service.clone())), Some(service))
+            (ServiceLocation::Here(Box::new(service.clone())), Some(service))
         } else {
-            (Reach::Host { host: host::ours(), starter: host::starter()? }, None)
+            (ServiceLocation::Host { host: host::ours(), starter: host::starter()? }, None)
         };
         let serving = async {
             match arguments.http {
-                Some(address) => over_http(address, Product::for_many(caller, reach, &prompts)).await,
+                Some(address) => over_http(address, CellistSource::for_many(caller, reach, &prompts)).await,
                 None => on_streams(caller, reach, &prompts).await,
             }
         };
@@ -109,10 +111,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     Ok(Answer::new("", Value::Object(Default::default())).with_exit(exit))
 }
 
-async fn on_streams(caller: Caller, reach: Reach, prompts: &Prompts) -> Result<(), CliError> {
+async fn on_streams(caller: Caller, reach: ServiceLocation, prompts: &Prompts) -> Result<(), CliError> {
     let gone = Arc::default();
-    let product = Product::for_one(caller, reach, prompts, Arc::clone(&gone));
-    serve_stdio(Server(product), gone).await.map_err(|error| match error.kind() {
+    let product = CellistSource::for_one(caller, reach, prompts, Arc::clone(&gone));
+    serve_stdio(McpServer(product), gone).await.map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => CliError::new(FailureKind::System, Exit::NoKernel, error.to_string()),
         _ => {
             CliError::input(FailureKind::Protocol, format!("the client does not speak the protocol: {error}"))
@@ -121,7 +123,7 @@ async fn on_streams(caller: Caller, reach: Reach, prompts: &Prompts) -> Result<(
     })
 }
 
-async fn over_http(address: SocketAddr, product: Product) -> Result<(), CliError> {
+async fn over_http(address: SocketAddr, product: CellistSource) -> Result<(), CliError> {
     let failed = |error: std::io::Error| {
         let message = format!("cannot serve at {address}: {}", reason(&error));
         CliError::new(FailureKind::CannotListen, Exit::NoKernel, message)
@@ -133,8 +135,8 @@ async fn over_http(address: SocketAddr, product: Product) -> Result<(), CliError
         Some(token) => token,
         None => cellist_serve::random().map_err(failed)?,
     };
-    let door = Door { token: Some(token.clone()) };
-    let listening = listen(address, door, move || Server(product.another())).await.map_err(failed)?;
+    let door = HttpAccess { token: Some(token.clone()) };
+    let listening = listen(address, door, move || McpServer(product.another())).await.map_err(failed)?;
     print_aside(&format!("MCP at {}", listening.url()));
     if is_made {
         print_aside(&format!("Authorization: Bearer {token}"));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use cellist_settings::Home;
 use cellist_tools::prompt::{BadPrompt, FOLDER, Prompts};
-use cellist_tools::{Offer, references};
+use cellist_tools::{ToolOffer, references};
 use clap::Args;
 use serde_json::json;
 
@@ -35,11 +35,11 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let mode = arguments.flags.mode;
     let request = arguments.request.as_deref().unwrap_or_default();
-    let named = references(request, Offer::new(mode, true));
+    let named = references(request, ToolOffer::new(mode, true));
     let also: Vec<PathBuf> = named.attachments.iter().map(|file| PathBuf::from(&file.path)).collect();
     let editor = arguments.flags.editor(&also)?;
     let context = arguments.flags.context(&editor)?;
-    let offer = Offer::new(mode, context.is_some());
+    let offer = ToolOffer::new(mode, context.is_some());
     let named = references(request, offer);
     let mut json = json!({
         "notebookMode": offer.notebook_mode,

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::ops::Range;
 
 use cellist_notebook::{Cell, CellRef, LineRange, Notebook, Selector, Snapshot, select_lines};
-use cellist_store::{Opened, Store};
+use cellist_store::{LoadedNotebook, Store};
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -77,12 +77,12 @@ fn read(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
 fn read_notebook(
     store: &Store,
     target: &Target,
-    opened: Opened,
+    opened: LoadedNotebook,
     with_outputs: bool,
     format: Format,
 ) -> Result<Answer, CliError> {
     let path = &target.path;
-    let Opened { notebook, mut notices, .. } = opened;
+    let LoadedNotebook { notebook, mut notices, .. } = opened;
     let snapshot = notebook.snapshot();
     let View { text, cells } = View::of(&notebook, &snapshot, target, with_outputs)?;
     match target.part {

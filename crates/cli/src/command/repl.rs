@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cellist_host::Named;
 use cellist_notebook::{Ids, Notebook};
-use cellist_session::orders::Wanted;
+use cellist_session::orders::{KernelRequest, Wanted};
 use cellist_session::sessions::{Kind, SessionKey};
 use cellist_settings::Home;
 use cellist_tui::{Repl, ReplStorage};
@@ -13,7 +13,7 @@ use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 
 use super::exec::working_folder;
-use super::view::{call, needs_terminal, orders};
+use super::view::{call, needs_terminal};
 use crate::answer::Answer;
 use crate::error::{CliError, Exit, FailureKind};
 use crate::host::{self, Reach};
@@ -59,17 +59,18 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let Place { session, here, kind, wanted, is_owned } = arguments.place()?;
     let settings = arguments.flags.settings(&here)?.settings;
     let paint = Paint::for_stdout(When::Auto);
-    let mut call = call(&settings, session, here, kind, arguments.flags.are_given());
+    let is_particular = arguments.flags.are_given();
+    let kernel = KernelRequest { wanted, is_particular, ..KernelRequest::default() };
+    let mut call = call(&settings, session, here, kind, kernel);
     call.is_owned = is_owned;
     let repl = Repl {
         call,
-        orders: orders(arguments.flags.clone(), wanted),
         storage: Box::new(Kept(Typed::code(&Home::from_env()))),
         images: picturing_for(settings.terminal.images, paint),
         has_colour: paint.is_on(),
     };
     let text = host::wait(async {
-        let reach = Reach::open(arguments.standalone, &settings).await?;
+        let reach = Reach::open(arguments.standalone, &settings, &arguments.flags).await?;
         let text = repl.run(reach.client()).await;
         reach.close().await;
         text.map_err(|error| {

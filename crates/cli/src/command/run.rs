@@ -1,36 +1,32 @@
 //! `cellist run`: the cells of a notebook, in order, with their outputs saved.
 
-mod open;
+mod running;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use cellist_host::OpenNotebook;
-use cellist_output::{Ansi, ranges};
+use cellist_output::ranges;
 use cellist_platform::Variables;
-use cellist_session::orders::{Job, Running, Wanted};
-use cellist_session::run::{
-    Cancel, CannotRun, CellReport, Document, Literal, OnStuck, Plan, Ran, Reading, RunReport, Selection,
-    Status, prepare, run as run_cells,
-};
-use cellist_settings::{Home, Settings};
-use cellist_store::receipts::Receipts;
-use cellist_store::{Store, Use};
+use cellist_session::cells::Selection;
+use cellist_session::execution::{CellReport, RunReport, Status};
+use cellist_session::orders::{KernelRequest, Running, Wanted};
+use cellist_settings::Settings;
+use cellist_store::Use;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Format, print_aside};
+use crate::answer::{Answer, Format};
 use crate::clock::{format_duration, some_seconds};
 use crate::error::{CliError, Exit, FailureKind};
-use crate::interrupts;
+use crate::host;
 use crate::kernel::{KernelFlags, Particular};
 use crate::notebook_access::{self, Standalone, Target, files};
 use crate::paint::{Ink, Paint, When};
 use crate::parameters::{self, Assignment};
 use crate::progress::{Look, Progress};
-use crate::settings::{artifacts, limits};
-use crate::waiting::Waiting;
+use running::Run;
 
 /// Run a notebook's cells in order and save their outputs
 ///
@@ -93,87 +89,55 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
-    let target = Target { path: arguments.notebook.clone(), part: None };
     let paint = Paint::for_stdout(When::Auto);
     let parameters = parameters::collect(&arguments.param_file, &arguments.param, &arguments.raw_param)?;
-    let cwd = folder_of(&target.path)?;
-    let settings = arguments.flags.settings(&cwd)?;
-    let plan = arguments.plan(&settings.settings, parameters, paint, format);
+    let settings = arguments.flags.settings(&folder_of(&arguments.notebook)?)?.settings;
     let store = files::store();
-    store.check_use(&target.path, Use::Change)?;
-    if let Some(owner) = arguments.owner() {
-        store.check_writable(&target.path)?;
-        let run = open::Run { owner: &owner, arguments: &arguments, plan: &plan, settings: &settings, cwd };
-        return owner.wait(run.carry_out(paint, format));
-    }
-    let mut document = open(&store, &target.path, arguments.output.as_deref())?;
-    let wanted = Wanted::of_metadata(&document.notebook().metadata());
-    let refused = |error| CliError::cannot_run(&target.path, &error);
-    let cells = prepare(&mut document, &plan, &arguments.language(&wanted)).map_err(refused)?;
-
+    store.check_use(&arguments.notebook, Use::Change)?;
+    let copy = arguments.copy()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| CliError::new(FailureKind::System, Exit::NoKernel, error.to_string()))?;
-    let (ran, notices) = runtime.block_on(async {
-        let (canceller, mut cancel) = Cancel::channel();
-        interrupts::hand_on(&canceller);
-        let job = arguments.job(cwd.clone(), wanted);
-        let starting = arguments.flags.start(&settings, &arguments.particular, job, Some(&target.path));
-        let ready = tokio::select! {
-            ready = starting => ready?,
-            () = cancel.asked() => return Err(CliError::interrupted()),
-        };
-        let mut progress = match format {
-            Format::Json => Progress::silent(),
-            Format::People => {
-                let identity = ready.kernel.identity();
-                print_aside_heading(&target.path, &on_what(&identity), paint);
-                on_stdout(paint, &settings.settings, identity.language)
-            }
-        };
-        let ran = run_cells(
-            &mut document,
-            &*ready.kernel,
-            &cells,
-            &plan,
-            &ready.around,
-            &mut cancel,
-            &mut progress,
-        )
-        .await;
-        progress.end();
-        let waiting = Waiting::new("the kernel ends");
-        ready.kernel.shutdown().await;
-        drop(waiting);
-        Ok((ran, ready.notices))
-    })?;
-    let Ran { mut report, save_error } = ran;
-    report.notices.splice(0..0, notices);
-    if let Some(error) = &save_error {
-        report.notices.push(error.to_string());
-        report.notices.extend(error.hint());
+    let open = match copy {
+        None if !arguments.particular.is_elsewhere() => {
+            notebook_access::open_notebook(&arguments.notebook, arguments.standalone)
+        }
+        _ => None,
+    };
+    let run = Run { arguments: &arguments, settings: &settings, store, copy, is_open: open.is_some(), paint };
+    match open {
+        Some(open) => {
+            run.store.check_writable(&arguments.notebook)?;
+            open.wait(async { open.client().set_environment(host::to_send(&settings, &arguments.flags)) });
+            open.wait(run.carry_out(&open, parameters, format)).map(|report| answer(report, paint))
+        }
+        None => run.carry_out_here(runtime, parameters, format),
     }
-    Ok(answer(report, save_error.map(CliError::from), paint))
 }
 
 impl Arguments {
-    /// The host, where it has the notebook open and the outputs are to go there.
-    fn owner(&self) -> Option<OpenNotebook> {
+    /// The file that gets the outputs in place of the notebook.
+    fn copy(&self) -> Result<Option<PathBuf>, CliError> {
         let real = |path: &Path| path.canonicalize().ok();
-        let is_in_place = self.output.as_ref().is_none_or(|output| real(output) == real(&self.notebook));
-        if !is_in_place || self.particular.is_elsewhere() {
-            return None;
+        let is_other = |output: &&PathBuf| real(output).is_none() || real(output) != real(&self.notebook);
+        let Some(output) = self.output.as_ref().filter(is_other) else { return Ok(None) };
+        Target { path: output.clone(), part: None }.check_name()?;
+        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+        // Better known before the run than after it.
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            let message = format!("{}: the folder {} does not exist", output.display(), folder.display());
+            return Err(CliError::input(FailureKind::NotFound, message).with_hint("make the folder first"));
         }
-        notebook_access::open_notebook(&self.notebook, self.standalone)
+        Ok(Some(output.clone()))
     }
 
-    /// What a kernel is wanted for.
-    fn job(&self, cwd: PathBuf, wanted: Wanted) -> Job {
-        let mut folders = vec![cwd.clone()];
-        folders.extend(std::env::current_dir().ok());
+    /// The kernel to run on.
+    fn kernel(&self, wanted: Wanted) -> Result<KernelRequest, CliError> {
+        let request = self.particular.request()?;
         let whole = || std::path::absolute(&self.notebook).unwrap_or(self.notebook.clone());
-        let running = self.join.then(|| Running::OfNotebook(whole()));
-        Job { cwd, folders, wanted, running, ..Job::default() }
+        let joined = self.join.then(|| Running::OfNotebook(whole()));
+        let folders = std::env::current_dir().into_iter().collect();
+        Ok(KernelRequest { folders, wanted, running: request.running.or(joined), ..request })
     }
 
     /// The language of the notebook's code, as far as it is known before a kernel is there.
@@ -182,48 +146,12 @@ impl Arguments {
         said.unwrap_or_else(|| "python".to_owned())
     }
 
-    fn plan(
-        &self,
-        settings: &Settings,
-        parameters: Vec<(String, Literal)>,
-        paint: Paint,
-        format: Format,
-    ) -> Plan {
-        let max_output = settings.notebook.max_output.filter(|_| !self.full_outputs);
-        let colour = paint.is_on() && format == Format::People;
-        let ansi = if colour { Ansi::KeepColour } else { Ansi::Remove };
-        Plan {
-            cells: match self.cells.as_slice() {
-                [] => Selection::All,
-                cells => Selection::Named(cells.iter().map(|name| name.trim().to_owned()).collect()),
-            },
-            parameters,
-            allow_errors: self.allow_errors,
-            timeout: self.timeout,
-            grace: settings.python.interrupt_grace,
-            on_stuck: settings.python.on_stuck.unwrap_or(OnStuck::Kill),
-            max_output: max_output.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
-            timing: settings.notebook.timing,
-            reading: Reading::new(limits(settings), ansi),
-            artifacts: Some(artifacts(settings)),
-            receipts: Some(Receipts::new(&Home::from_env())),
+    fn selection(&self) -> Selection {
+        match self.cells.as_slice() {
+            [] => Selection::All,
+            cells => Selection::Named(cells.iter().map(|name| name.trim().to_owned()).collect()),
         }
     }
-}
-
-fn open(store: &Store, path: &Path, output: Option<&Path>) -> Result<Document, CliError> {
-    if let Some(output) = output {
-        Target { path: output.to_owned(), part: None }.check_name()?;
-        let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // Better known before the run than after it.
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            let message = format!("{}: the folder {} does not exist", output.display(), folder.display());
-            return Err(CliError::input(FailureKind::NotFound, message).with_hint("make the folder first"));
-        }
-    }
-    let document = Document::open(store, path, output)?;
-    store.check_writable(document.output())?;
-    Ok(document)
 }
 
 /// The folder of a notebook, in which its kernel starts.
@@ -238,7 +166,7 @@ fn on_stdout(paint: Paint, settings: &Settings, language: String) -> Progress {
     Progress::on_stdout(look, !Variables::of_process().is_on("PI_PYTHON_IPC_TRACE"))
 }
 
-fn print_aside_heading(path: &Path, on_what: &str, paint: Paint) {
+fn heading(path: &Path, on_what: &str, paint: Paint) {
     if io::stdout().is_terminal() {
         let heading = format!("{} · {on_what}", path.display());
         let _ = crate::answer::print(format!("{}\n\n", paint.line(Ink::Aside, &heading)).as_bytes());
@@ -257,7 +185,12 @@ pub(crate) fn on_what(identity: &cellist_kernel::Identity) -> String {
     }
 }
 
-fn answer(mut report: RunReport, unsaved: Option<CliError>, paint: Paint) -> Answer {
+fn answer(mut report: RunReport, paint: Paint) -> Answer {
+    let unsaved = report.unsaved.clone().map(|unsaved| {
+        let mut error = CliError::new(unsaved.kind, Exit::NotSaved, unsaved.message);
+        error.hint = unsaved.hint;
+        error
+    });
     let mut exit = match report.status {
         Status::Ok => Exit::Done,
         Status::Error => Exit::CodeFailed,
@@ -279,7 +212,7 @@ fn answer(mut report: RunReport, unsaved: Option<CliError>, paint: Paint) -> Ans
 
 /// The report as `--json` prints it: each cell is one object with the report of its code.
 fn to_json(report: &RunReport) -> Value {
-    let cell = |cell: &CellReport| {
+    let cell = |cell: &Arc<CellReport>| {
         let mut json = json!({ "index": cell.index, "id": cell.id });
         if let (Some(json), Ok(Value::Object(report))) =
             (json.as_object_mut(), serde_json::to_value(&cell.report))
@@ -291,7 +224,7 @@ fn to_json(report: &RunReport) -> Value {
     json!({
         "notebook": report.notebook,
         "status": report.status,
-        "saved": report.saved,
+        "saved": report.unsaved.is_none(),
         "output": report.output,
         "duration_ms": report.duration_ms,
         "cells": report.cells.iter().map(cell).collect::<Vec<Value>>(),
@@ -308,7 +241,7 @@ const LIST: usize = 200;
 fn summary(report: &RunReport, paint: Paint) -> String {
     let counted = |count: usize| if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
     let time = format_duration(Duration::from_millis(report.duration_ms));
-    let failed = |cell: &&CellReport| cell.report.status != Status::Ok;
+    let failed = |cell: &&Arc<CellReport>| cell.report.status != Status::Ok;
     let python = report.cells.first().map(|cell| match &cell.report.kernel.python {
         Some(python) => format!(" · {} {}", cell.report.kernel.backend, python.display()),
         None => format!(" · {}", cell.report.kernel.backend),
@@ -329,35 +262,17 @@ fn summary(report: &RunReport, paint: Paint) -> String {
     if report.not_run > 0 {
         line.push_str(&format!(", {} not run", report.not_run));
     }
-    match report.saved {
+    match report.unsaved.is_none() {
         true => line.push_str(&format!(" · saved {}", report.output.display())),
         false => line.push_str(" · NOT SAVED"),
     }
     line.push_str(&python.unwrap_or_default());
-    let ink = if report.status == Status::Ok && report.saved { Ink::Added } else { Ink::Removed };
+    let ink = if report.status == Status::Ok && report.unsaved.is_none() { Ink::Added } else { Ink::Removed };
     format!("{}\n", paint.line(ink, &line))
 }
 
 impl CliError {
-    fn cannot_run(path: &Path, error: &CannotRun) -> CliError {
-        match error {
-            CannotRun::Cells(error) => CliError::notebook(path, error),
-            CannotRun::Parameters(error) => {
-                let failure = CliError::input(FailureKind::InvalidParameter, error.to_string());
-                match error.hint() {
-                    Some(hint) => failure.with_hint(hint),
-                    None => failure,
-                }
-            }
-        }
-    }
-
     pub(crate) fn interrupted() -> CliError {
         CliError::new(FailureKind::Interrupted, Exit::Interrupted, "interrupted before anything ran")
     }
-}
-
-/// Tells on standard error what a result was made by.
-pub(crate) fn name_kernel(identity: &cellist_kernel::Identity) {
-    print_aside(&format!("[{}]", on_what(identity)));
 }

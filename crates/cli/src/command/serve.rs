@@ -2,7 +2,7 @@
 
 use cellist_host::{FirstWords, Host as Reach, OpeningFile, PageAsk};
 use cellist_platform::aside::{check_threads, prepare};
-use cellist_serve::{CannotServe, Host, Serving, Staying, note_panics, say};
+use cellist_serve::{CannotServe, HostServer, IdlePolicy, ServeOptions, note_panics, report_startup};
 use cellist_settings::{Home, Settings};
 use clap::Args;
 use serde_json::Value;
@@ -53,13 +53,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     }
     let home = Home::from_env();
     let settings = settings(arguments.detached)?;
-    let serving = Serving {
+    let serving = ServeOptions {
         home: home.clone(),
         version: VERSION.into(),
         staying: if arguments.detached {
-            Staying::WhileNeeded(settings.host.idle)
+            IdlePolicy::WhileNeeded(settings.host.idle)
         } else {
-            Staying::UntilStopped
+            IdlePolicy::UntilStopped
         },
         log: arguments.detached.then(|| Reach::log(&home)),
         page: arguments.port.map(page).transpose()?,
@@ -68,15 +68,15 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let runtime = runtime().inspect_err(|error| {
         if arguments.detached {
             let (message, hint) = (error.message.clone(), error.hint.clone());
-            let _ = say(&FirstWords::Failed { message, hint });
+            let _ = report_startup(&FirstWords::Failed { message, hint });
         }
     })?;
     note_panics();
     let served = runtime.block_on(async {
-        let opened = Host::open(serving, &host::host_guard());
+        let opened = HostServer::open(serving, &host::host_guard());
         if arguments.detached {
             // Nobody hears of it when this fails; the starter sees that nothing was said.
-            let _ = say(&first_words(&opened));
+            let _ = report_startup(&first_words(&opened));
         }
         match opened {
             Ok(host) => {
@@ -139,7 +139,7 @@ fn settings(detached: bool) -> Result<Settings, CliError> {
 /// sessions have threads of their own.
 const WORKERS: usize = 2;
 
-fn first_words(opened: &Result<Host, CannotServe>) -> FirstWords {
+fn first_words(opened: &Result<HostServer, CannotServe>) -> FirstWords {
     match opened {
         Ok(_) => FirstWords::Ready,
         Err(CannotServe::Taken) => FirstWords::Taken,

@@ -3,13 +3,13 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use cellist_host::{Call, Named};
+use cellist_host::{CallRequest, Named};
 use cellist_output::Ansi;
-use cellist_session::execution::{Limit, Reading};
-use cellist_session::orders::{Job, Wanted};
-use cellist_session::sessions::{Kind, SessionKey};
+use cellist_session::execution::Reading;
+use cellist_session::orders::{KernelRequest, Wanted};
+use cellist_session::sessions::{Kind, RunRules, SessionKey};
 use cellist_settings::Settings;
-use cellist_tui::{LaunchResolver, NotebookViewer};
+use cellist_tui::NotebookViewer;
 use clap::Args;
 use serde_json::json;
 
@@ -23,7 +23,6 @@ use crate::notebook_access::files;
 use crate::paint::{Paint, When};
 use crate::progress::picturing_for;
 use crate::settings::limits;
-use crate::startup::Stages;
 
 /// Look at a notebook on the screen, as it is now
 ///
@@ -63,18 +62,17 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
             Named { id: key.id, cwd: Some(key.cwd) },
             folder,
             kind,
-            arguments.flags.are_given(),
+            KernelRequest { wanted, is_particular: arguments.flags.are_given(), ..KernelRequest::default() },
         ),
         max_output: settings.notebook.max_output.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
         timing: settings.notebook.timing,
         author: author(),
-        orders: orders(arguments.flags.clone(), wanted),
         images: picturing_for(settings.terminal.images, paint),
         has_colour: paint.is_on(),
         path,
     };
     host::wait(async {
-        let reach = Reach::open(arguments.standalone, &settings).await?;
+        let reach = Reach::open(arguments.standalone, &settings, &arguments.flags).await?;
         let shown = viewing.show(reach.client()).await;
         reach.close().await;
         shown?.map_err(|error| {
@@ -99,38 +97,18 @@ pub(crate) fn call(
     session: Named,
     here: PathBuf,
     kind: Kind,
-    is_particular: bool,
-) -> Call {
-    Call {
+    kernel: KernelRequest,
+) -> CallRequest {
+    CallRequest {
         session,
         here,
-        order: None,
-        is_particular,
+        kernel,
         kind,
         is_owned: false,
         cells: Vec::new(),
-        limit: Limit::None,
-        grace: settings.python.interrupt_grace,
-        on_stuck: settings.python.on_stuck,
         soft_wait: settings.run.soft_wait,
         reset: false,
-        retry: settings.python.retry_on_crash,
-        mode: settings.python.kernel_mode,
-        reading: Reading::new(limits(settings), Ansi::KeepColour),
-        rights: None,
+        rules: RunRules::new(settings, Reading::new(limits(settings), Ansi::KeepColour)),
         is_watched: true,
     }
-}
-
-/// How the kernel of a session is started when one has to be.
-pub(crate) fn orders(flags: KernelFlags, wanted: Wanted) -> LaunchResolver {
-    Box::new(move |cwd: PathBuf| {
-        let (flags, wanted) = (flags.clone(), wanted.clone());
-        Box::pin(async move {
-            let settings = flags.settings(&cwd).map_err(|faults| CliError::from(faults).to_string())?;
-            let job = Job { folders: vec![cwd.clone()], cwd, wanted, ..Job::default() };
-            let mut stages = Stages::silent();
-            flags.order(&settings, job, &mut stages).await.map_err(|error| error.to_string())
-        })
-    })
 }

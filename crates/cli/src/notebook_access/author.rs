@@ -4,8 +4,8 @@ use std::env;
 
 use cellist_live::{Actor, ActorKind, Author};
 use cellist_settings::Home;
-use cellist_store::Gate;
-use cellist_tools::Reach;
+use cellist_store::FileGate;
+use cellist_tools::FilePolicy;
 
 use crate::error::{CliError, FailureKind};
 use crate::settings::host_settings;
@@ -42,7 +42,7 @@ pub(crate) fn only_a_person(what: &str) -> Result<(), CliError> {
 }
 
 /// What an agent may use of all files; a person may use all. The table is that of agents over MCP.
-pub(crate) fn gate() -> Option<Gate> {
+pub(crate) fn gate() -> Option<FileGate> {
     if author().actor.kind != ActorKind::Agent {
         return None;
     }
@@ -50,12 +50,12 @@ pub(crate) fn gate() -> Option<Gate> {
     let reach = host_settings().map_err(|faults| faults.to_string()).map(|resolved| {
         let settings = resolved.settings;
         let here = env::current_dir().into_iter().collect::<Vec<_>>();
-        Reach::new(&home, &settings.chat.exclude, &settings.tools.allow_writes).within(&here)
+        FilePolicy::new(&home, &settings.chat.exclude, &settings.tools.allow_writes).within(&here)
     });
-    Some(Gate::new(move |named, real, wanted| {
+    Some(FileGate::new(move |named, real, wanted| {
         let named = env::current_dir().unwrap_or_default().join(named);
         let checked = reach.as_ref().map_err(Clone::clone)?.check(&named, real, wanted, &[]);
-        checked.map(drop).map_err(|denial| match Reach::advice(&denial, &home) {
+        checked.map(drop).map_err(|denial| match FilePolicy::advice(&denial, &home) {
             Some(advice) => format!("{denial}; {advice}"),
             None => denial.to_string(),
         })

@@ -12,7 +12,7 @@ use crate::error::CliError;
 
 /// The store that all commands use.
 pub(crate) fn store() -> Store {
-    Store::new(Home::from_env()).behind(gate())
+    Store::new(Home::from_env()).with_gate(gate())
 }
 
 /// Refuses an agent a file that it may not look at.

@@ -4,7 +4,8 @@ use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
 use cellist_output::{Ansi, clean};
-use cellist_session::run::{CellReport, Status, Step};
+use cellist_session::execution::{CellReport, Status};
+use cellist_session::sessions::Step;
 use cellist_settings::Images;
 use cellist_tui::{
     BlockDetail, BlockSource, BlockState, CellBlock, ImageProtocol, ImageSupport, OutputPiece, RenderOptions,

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use cellist_session::run::{CellReport, Status, Step};
+use cellist_session::execution::{CellReport, Status};
+use cellist_session::sessions::Step;
 
 use crate::clock::format_duration;
 use crate::paint::{Ink, Paint, visible};

@@ -4,7 +4,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use cellist_settings::Home;
-use cellist_store::artifact::{Artifacts, Origin, Retention};
+use cellist_store::artifact::{ArtifactOrigin, Artifacts, Retention};
 use insta::assert_snapshot;
 
 use crate::desk::{Desk, Ran};
@@ -13,7 +13,8 @@ impl Desk {
     /// Keeps an output and returns the id of its artifact.
     pub(crate) fn artifact(&self, what: &str, bytes: &[u8]) -> String {
         let artifacts = Artifacts::new(&Home::at(self.state()), Retention::default());
-        let mut writer = artifacts.begin(Origin { what: what.into(), ..Origin::default() }, 0);
+        let mut writer =
+            artifacts.begin(ArtifactOrigin { what: what.into(), ..ArtifactOrigin::default() }, 0);
         writer.write(bytes.to_vec());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(writer.finish()).id.unwrap().to_string()
@@ -139,17 +140,17 @@ fn what_cannot_be_read_is_said() {
     }
     assert_snapshot!(told, @r"
     error: `nonsense!` is not the id of an artifact
-    hint: an id is eight letters and digits: `cellist artifact list` shows them
+    hint: use an id from `cellist artifact list`: eight letters and digits
     error: artifact 01234567 does not exist
-    hint: it may have been removed for its age or to make room: `cellist artifact list` shows what is there
+    hint: it may have expired; `cellist artifact list` shows all artifacts
     error: lines 2-3 are out of range: artifact ID has 2 lines
     hint: lines 1-2 can be read
     error: `two` are not lines
     hint: lines are given as 5-9, as 5- or as several: 5-9,30-44
     error: `[` is not a regular expression: unclosed character class
-    hint: to find text with special characters, put a backslash before each
+    hint: put a backslash before special characters to match them literally
     error: `../x` is not the id of an artifact
-    hint: an id is eight letters and digits: `cellist artifact list` shows them
+    hint: use an id from `cellist artifact list`: eight letters and digits
     ");
 }
 

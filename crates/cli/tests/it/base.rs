@@ -81,7 +81,7 @@ fn without_a_base_a_file_that_moved_on_is_left_alone() {
     assert_snapshot!(told(&ran, &[(&base, "BASE"), (&current, "CURRENT")]), @r#"
     --- stderr
     error: nb.ipynb: has changed since it was last read: it was at revision BASE and is at CURRENT now
-    hint: read it again, or pass --base BASE to merge a text made from what was read
+    hint: read it again, or pass --base BASE to merge with the current content
     --- exit 4
     "#);
     assert_eq!(desk.text("nb.ipynb"), theirs);
@@ -140,7 +140,7 @@ fn a_revision_that_nobody_knows_is_refused() {
         assert_eq!(
             said,
             format!(
-                "error: nb.ipynb: revision {base} is not known here, and the file is at {current} now\n\
+                "error: nb.ipynb: revision {base} is unknown; the file is at {current}\n\
                  hint: read the notebook again and make the change on its current content\n"
             )
         );

@@ -16,7 +16,7 @@ use crate::desk::{Desk, Ran};
 pub(crate) enum Backend {
     /// The runner, in an environment that has IPython and the usual libraries.
     Runner,
-    /// The runner, in a Python with nothing installed.
+    /// The runner, in an environment without IPython.
     BareRunner,
     /// ipykernel.
     Ipykernel,
@@ -55,7 +55,7 @@ impl Backend {
             | Backend::KernelGateway
             | Backend::JupyterServer
             | Backend::EnterpriseGateway => testkit::python("kernels"),
-            Backend::BareRunner => bare_python(),
+            Backend::BareRunner => testkit::python("nbformat"),
         }
     }
 

@@ -54,7 +54,7 @@ fn what_is_not_there_is_an_error() {
     let missing = ["context", "--attach", "no.ipynb", "--active", "nb.ipynb"];
     assert_snapshot!(desk.run(&missing).refused(2), @"error: no.ipynb: no such file");
     let mode = [&["context"], OPEN, &["--mode", "plan"]].concat();
-    assert!(desk.run(&mode).refused(2).contains("\"plan\" is not a mode: it is one of ask, edit, agent"));
+    assert!(desk.run(&mode).refused(2).contains("\"plan\" is not a mode; use ask, edit or agent"));
     let cell = [&["context"], OPEN, &["--select", "9"]].concat();
     assert!(desk.run(&cell).refused(2).contains("cell 9 does not exist"));
 }
@@ -102,7 +102,7 @@ fn a_file_of_the_users_own_takes_the_place_of_ours_and_a_broken_one_is_named() {
     assert!(told["prompt"].as_str().unwrap().starts_with("My way.\n\n# The notebook\n"));
     std::fs::write(&file, "My way.\n").unwrap();
     let refused = desk.run(&[&["prompt"], OPEN].concat()).refused(2);
-    assert!(refused.contains("notebook-mode-agent.md: the file does not begin with a header"), "{refused}");
+    assert!(refused.contains("notebook-mode-agent.md: no header: the file must start with one"), "{refused}");
 }
 
 #[test]

@@ -161,7 +161,7 @@ fn a_host_in_the_foreground_ends_on_a_signal_and_cleans_up() {
         let ended = host.wait_with_output().unwrap();
         assert!(ended.status.success(), "{ended:?}");
         let told = String::from_utf8(ended.stderr).unwrap();
-        assert!(told.contains(" serves ") && told.contains(" leaves: a signal asked it to"), "{told}");
+        assert!(told.contains(" serves ") && told.contains(" stopping: received a signal"), "{told}");
         assert!(!desk.state().join("run/host.json").exists());
     }
 }

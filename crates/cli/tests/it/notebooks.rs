@@ -9,7 +9,6 @@ use cellist_host::{
     Reply, Request,
 };
 use cellist_live::{Actor, ActorKind, Change, Op, Submission};
-use cellist_notebook::CellId;
 use cellist_settings::Home;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -74,7 +73,7 @@ impl Page {
     }
 
     pub(crate) fn state(&self) -> NotebookState {
-        match self.ask(NotebookAsk::Read(Actor::new(ActorKind::Person, "page"))) {
+        match self.ask(NotebookAsk::Read(Some(Actor::new(ActorKind::Person, "page")))) {
             NotebookReply::State(state) => *state,
             other => panic!("{other:?}"),
         }
@@ -138,7 +137,7 @@ fn whoever_has_a_notebook_open_sees_what_a_command_did_and_who_it_was() {
     page.type_into("b", "typed");
     let read = desk.json(&["read", "nb.ipynb"]);
     assert_eq!(read["cells"][1]["source"], "typed");
-    assert_eq!(read["revision"], page.state().revision);
+    assert_eq!(read["revision"], page.state().content.0.revision().to_string());
     assert!(desk.run(&["read", "nb.ipynb:raw"]).ok().contains("typed"));
     let by: Vec<Value> = desk.json(&["history", "nb.ipynb"])["entries"]
         .as_array()
@@ -223,8 +222,9 @@ fn the_json_of_an_open_notebook_is_changed_through_it_and_loses_nobodys_edit() {
     assert_eq!(desk.text("nb.ipynb"), given, "byte for byte");
     let seen = page.since(before);
     assert!(seen.iter().all(|change| change.actor.id == "command-line") && !seen.is_empty(), "{seen:?}");
-    assert_eq!(page.state().text, given);
-    let cells: Vec<String> = page.state().cells.iter().map(CellId::to_string).collect();
+    assert_eq!(page.state().text(), given);
+    let cells: Vec<String> =
+        page.state().content.0.cells().iter().map(|cell| cell.id().to_string()).collect();
     assert_eq!(cells, ["a", "b"]);
 
     // What is typed and not saved yet is what the edit is made on.

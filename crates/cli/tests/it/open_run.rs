@@ -94,8 +94,8 @@ fn whoever_has_the_notebook_open_sees_each_cell_run_and_may_type_meanwhile() {
         wait_until("the second cell runs, with what it shows in the notebook", || {
             let state = page.state();
             activities(&page.whole()) == [Activity::Idle, Activity::Running, Activity::Pending]
-                && state.text.contains("second\\n")
-                && state.text.contains("first\\n")
+                && state.text().contains("second\\n")
+                && state.text().contains("first\\n")
         });
         // It takes the newest text when its turn comes.
         page.type_into("c", "print('typed')");
@@ -109,7 +109,7 @@ fn whoever_has_the_notebook_open_sees_each_cell_run_and_may_type_meanwhile() {
         assert_eq!(desk.outputs(2)[0]["text"], json!(["typed\n"]));
         let state = page.state();
         assert_eq!(activities(&page.whole()), [Activity::Idle; 3]);
-        assert_eq!(desk.text("nb.ipynb"), state.text, "one owner saved it");
+        assert_eq!(desk.text("nb.ipynb"), state.text(), "one owner saved it");
         // The kernel was its own, and has gone with it.
         assert_eq!(desk.json(&["sessions"])["sessions"], json!([]));
         mark.assert_gone(LONG);
@@ -238,6 +238,6 @@ fn a_run_of_the_file_alone_can_still_be_asked_for() {
     let before = page.version();
     let ran = desk.run_on(Backend::BareRunner, &["run", "nb.ipynb", "--standalone"]);
     assert_eq!(ran.exit, 0, "{}", ran.all());
-    wait_until("the host takes it in", || page.state().text.contains("first\\n"));
+    wait_until("the host takes it in", || page.state().text().contains("first\\n"));
     assert!(page.since(before).iter().all(|change| change.actor.id != "command-line"));
 }

@@ -90,15 +90,14 @@ fn a_cell_that_a_stale_writer_dropped_comes_back_with_the_next_change_and_is_nam
     let seen = desk.run(&["read", "nb.ipynb"]);
     assert_eq!(
         seen.err,
-        "note: another program wrote over changes that it had not read, in 1 cell; the next change of the notebook \
-         brings the sources back\n"
+        "note: another program overwrote changes that it had not read, in 1 cell; the next change restores them\n"
     );
     // Positions are those of the file as it was read.
     let deleted = desk.run(&["cell", "delete", "nb.ipynb", "0"]);
     assert_eq!(desk.sources(), ["ours", "TWO"], "{inserted}");
     assert!(
         deleted.err.starts_with(
-            "note: another program wrote over changes that it had not read; the sources are back in cell 0 ("
+            "note: another program overwrote changes that it had not read; they are back in cell 0 ("
         ),
         "{}",
         deleted.err
@@ -165,7 +164,7 @@ fn a_limit_on_the_size_of_files_is_told_like_a_full_disk() {
     let refused = limited(&desk, 64, "cell insert nb.ipynb end --source new").refused(4);
     assert_eq!(
         refused,
-        "error: nb.ipynb: cannot be saved: the file would be too large\nhint: the file is as it was: raise the limit on \
+        "error: nb.ipynb: cannot be saved: the file would be too large\nhint: the file is unchanged; raise the limit on \
          the size of files (`ulimit -f`) and try again\n"
     );
     assert_eq!(state(&desk), before);

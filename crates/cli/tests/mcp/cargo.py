@@ -16,15 +16,19 @@ metadata = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True
 package = next(package for package in metadata["packages"] if package["name"] == "cellist")
 target = next(target for target in package["targets"] if target["kind"] == ["bin"])
 profile = {"opt_level": "0", "debuginfo": 0, "debug_assertions": True, "overflow_checks": True, "test": False}
-print(json.dumps({
-    "reason": "compiler-artifact",
-    "package_id": package["id"],
-    "manifest_path": package["manifest_path"],
-    "target": target,
-    "profile": profile,
-    "features": [],
-    "filenames": [binary],
-    "executable": binary,
-    "fresh": True,
-}))
+print(
+    json.dumps(
+        {
+            "reason": "compiler-artifact",
+            "package_id": package["id"],
+            "manifest_path": package["manifest_path"],
+            "target": target,
+            "profile": profile,
+            "features": [],
+            "filenames": [binary],
+            "executable": binary,
+            "fresh": True,
+        }
+    )
+)
 print(json.dumps({"reason": "build-finished", "success": True}))

@@ -77,8 +77,8 @@ impl Connection {
         Hearing { id, events: newest, done: answer }
     }
 
-    pub(crate) fn cancel(&self, id: u64) {
-        self.send(Up::Cancel { id });
+    pub(crate) fn cancel(&self, id: u64, force: bool) {
+        self.send(Up::Cancel { id, force });
     }
 
     fn send(&self, up: Up) {
@@ -95,7 +95,7 @@ impl Connection {
     }
 
     fn fail(&self, up: &Up, error: &std::io::Error) {
-        let (Up::Ask { id, .. } | Up::Cancel { id }) = up;
+        let (Up::Ask { id, .. } | Up::Cancel { id, .. }) = up;
         let failure =
             Failure::bad_input(FailureKind::TooLarge, format!("the request cannot be sent: {error}"));
         if let Some(open) = &mut *self.open.lock().unwrap_or_else(PoisonError::into_inner)

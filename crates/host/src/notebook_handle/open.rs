@@ -2,10 +2,10 @@
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use cellist_live::Author;
-use cellist_notebook::{CellId, Ids, Notebook};
-use cellist_store::{Changed, Opened, Store, Use};
+use cellist_live::{Actor, Author};
+use cellist_store::{Changed, LoadedNotebook, Store, Use};
 use tokio::runtime::{Builder, Runtime};
 
 use super::{NotebookError, Result};
@@ -27,17 +27,6 @@ pub struct OpenNotebook {
     author: Author,
 }
 
-/// A notebook as the host has it.
-#[derive(Debug)]
-pub struct OpenContent {
-    /// Its content.
-    pub notebook: Notebook,
-    /// The host's names of the cells, in order.
-    pub names: Vec<CellId>,
-    /// Why not all of it is on disk.
-    problem: Option<String>,
-}
-
 impl OpenNotebook {
     /// The notebook at `path`, if the running host has it open and the store lets its owner read it.
     pub fn find(host: &Host, store: &Store, path: &Path, author: &Author) -> Option<OpenNotebook> {
@@ -57,6 +46,17 @@ impl OpenNotebook {
             }
             Ok(_) | Err(_) => None,
         }
+    }
+
+    /// The notebook in `file`, by a client whose host opens it when it is used. `named` is its path in messages.
+    pub fn new(
+        client: HostClient,
+        runtime: Runtime,
+        named: &Path,
+        file: PathBuf,
+        author: Author,
+    ) -> OpenNotebook {
+        OpenNotebook { client, runtime, named: named.to_owned(), file, author }
     }
 
     /// The client of the host.
@@ -84,23 +84,19 @@ impl OpenNotebook {
         }
     }
 
-    /// Reads all of the notebook.
-    pub async fn whole(&self) -> Result<OpenContent> {
-        let NotebookState { version, problem, text, cells: names, .. } =
-            match self.asked(NotebookAsk::Read(self.author.actor.clone())).await? {
-                NotebookReply::State(state) => *state,
-                other => return Err(self.unexpected(Reply::Notebook(other))),
-            };
-        let mut notebook = Notebook::parse(text.into_bytes(), Ids::seeded(version))
-            .map_err(|error| cellist_store::Error::new(&self.named, error))?;
-        notebook.take_names(&names);
-        Ok(OpenContent { notebook, names, problem })
+    /// Reads all of the notebook. An actor that is named may base an edit on it.
+    pub async fn whole(&self, actor: Option<Actor>) -> Result<NotebookState> {
+        match self.asked(NotebookAsk::Read(actor)).await? {
+            NotebookReply::State(state) => Ok(*state),
+            other => Err(self.unexpected(Reply::Notebook(other))),
+        }
     }
 
-    pub(super) fn read(&self) -> Result<Opened> {
-        let OpenContent { notebook, problem, .. } = self.wait(self.whole())?;
-        let notices = problem.map(|problem| format!("not all of it is on disk: {problem}"));
-        Ok(Opened { notebook, path: self.file.clone(), notices: notices.into_iter().collect() })
+    pub(super) fn read(&self) -> Result<LoadedNotebook> {
+        let state = self.wait(self.whole(Some(self.author.actor.clone())))?;
+        let notices = state.problem.map(|problem| format!("not all of it is on disk: {problem}"));
+        let notebook = Arc::unwrap_or_clone(state.content.0);
+        Ok(LoadedNotebook { notebook, path: self.file.clone(), notices: notices.into_iter().collect() })
     }
 
     /// Has the notebook changed, if the store lets its owner change the file.
@@ -110,7 +106,7 @@ impl OpenNotebook {
             NotebookReply::Edited(edited) => *edited,
             other => return Err(self.unexpected(Reply::Notebook(other))),
         };
-        let Opened { notebook, notices, .. } = self.read()?;
+        let LoadedNotebook { notebook, notices, .. } = self.read()?;
         Ok(Changed { revision: notebook.revision(), written: value.changed, value, notebook, notices })
     }
 

@@ -1,13 +1,15 @@
 //! What may be asked of a notebook that the service has open, and what is told of it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use cellist_live::{Actor, Author, Change, Entry, Scope, Submission, Undo, Verdict};
 use cellist_notebook::{
-    self as notebook, Applied, CellId, Notebook, Operation, Outcome, Revision, Snapshot, replace_once,
+    self as notebook, Applied, CellId, Ids, Notebook, Operation, Outcome, Revision, Snapshot, replace_once,
 };
-use cellist_session::run::put_parameters;
-use serde::{Deserialize, Serialize};
+use cellist_session::parameters::put_parameters;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::follow::{Focus, NotebookNews, NotebookWhole, RunStop, TurnSummary};
 use super::outputs::OutputForm;
@@ -38,8 +40,8 @@ pub enum NotebookAsk {
     News,
     /// Notes what a person has in front of them.
     Present(Focus),
-    /// Tells all of it to someone who may base an edit on it.
-    Read(Actor),
+    /// Tells all of it. An actor that is named may base an edit on it.
+    Read(Option<Actor>),
     /// Changes it as a client does that has a copy of its own.
     Submit {
         /// What to do.
@@ -221,12 +223,46 @@ pub struct NotebookState {
     pub version: u64,
     /// Why it could not be saved, if the last attempt failed.
     pub problem: Option<String>,
-    /// The name of its content.
-    pub revision: String,
-    /// Its file.
-    pub text: String,
-    /// The cells by their names here, in order.
-    pub cells: Vec<CellId>,
+    /// Notices for people.
+    pub notices: Vec<String>,
+    /// The content.
+    pub content: NotebookContent,
+}
+
+impl NotebookState {
+    /// The text of the file.
+    pub fn text(&self) -> String {
+        // A notebook that was read is text.
+        String::from_utf8_lossy(&self.content.0.to_bytes()).into_owned()
+    }
+}
+
+/// A notebook as it travels: its text, and the names of its cells. Within a process it is shared.
+#[derive(Clone, Debug)]
+pub struct NotebookContent(pub Arc<Notebook>);
+
+#[derive(Serialize, Deserialize)]
+struct NotebookText {
+    text: String,
+    cells: Vec<CellId>,
+}
+
+impl Serialize for NotebookContent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // A notebook that was read is text.
+        let text = String::from_utf8_lossy(&self.0.to_bytes()).into_owned();
+        let cells = self.0.cells().iter().map(|cell| cell.id().clone()).collect();
+        NotebookText { text, cells }.serialize(serializer)
+    }
+}
+
+impl<'a> Deserialize<'a> for NotebookContent {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<NotebookContent, D::Error> {
+        let NotebookText { text, cells } = NotebookText::deserialize(deserializer)?;
+        let mut notebook = Notebook::parse(text.into_bytes(), Ids::seeded(0)).map_err(D::Error::custom)?;
+        notebook.take_names(&cells);
+        Ok(NotebookContent(Arc::new(notebook)))
+    }
 }
 
 /// What an edit came to.

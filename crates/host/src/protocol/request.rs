@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 
 use cellist_assistant::ApiKeys;
+use cellist_kernel::Identity;
 use cellist_session::execution::RunReport;
 use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::{CallReport, CallView, Interruption, RunState, SessionView};
 use cellist_tools::redaction::Redaction;
-use cellist_tools::{Answer, Caller, Editor, EditorReport, Progress};
+use cellist_tools::{CallProgress, Caller, EditorReport, EditorState, ToolAnswer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::protocol::call::{Call, Named};
+use crate::protocol::call::{CallRequest, Named};
 use crate::protocol::chat::{ChatAsk, ChatReply};
 use crate::protocol::follow::FolderListing;
 use crate::protocol::notebook::{NotebookReply, OnNotebook};
@@ -23,8 +24,12 @@ use crate::protocol::run::NotebookRun;
 pub enum Request {
     /// Which kernel sessions there are.
     Sessions,
+    /// Sets the environment that decides on the kernels of this client.
+    Environment(Box<ClientEnvironment>),
+    /// Starts the kernel of a session, if it has none.
+    Start(Box<CallRequest>),
     /// Runs code in a session.
-    Call(Box<Call>),
+    Call(Box<CallRequest>),
     /// Interrupts the running code of a session, and waits until it has stopped or the grace has passed.
     Interrupt {
         /// The session.
@@ -63,11 +68,11 @@ pub enum Request {
     /// What is in front of a person, after what an editor has to report.
     Editor(Option<Box<EditorReport>>),
     /// What is in front of a person, as soon as that is something else than this, or after a minute.
-    NextEditor(Box<Editor>),
+    NextEditor(Box<EditorState>),
     /// The state of the notebook that is worked on, as an agent is told it.
     Context {
         /// What is in front of the person.
-        editor: Box<Editor>,
+        editor: Box<EditorState>,
         /// What is taken out of it.
         redaction: Redaction,
     },
@@ -183,16 +188,27 @@ pub struct ContextTold {
     pub text: String,
 }
 
+/// A kernel that is ready.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct StartedKernel {
+    /// Its identity.
+    pub identity: Identity,
+    /// Notices about its start.
+    pub notices: Vec<String>,
+}
+
 /// What is heard while a request is carried out. Only the newest counts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
+    /// The kernel that is started, in words.
+    Starting(String),
     /// How a call stands.
     Call(CallView),
     /// How a run of cells stands. It goes on from the last one that was heard.
     Run(RunState),
     /// How far the call of a tool is.
-    Tool(Progress),
+    Tool(CallProgress),
 }
 
 impl Event {
@@ -213,12 +229,8 @@ pub enum Reply {
     Sessions(Vec<SessionView>),
     /// What came of a call.
     Called(Box<CallReport>),
-    /// Nothing has run: a kernel has to be started in this folder, and whoever asks has to say how.
-    Unordered {
-        /// The folder.
-        #[serde(with = "cellist_platform::portable_path")]
-        cwd: PathBuf,
-    },
+    /// The kernel that a session has.
+    Started(Box<StartedKernel>),
     /// The files of the notebooks that are open.
     Notebooks(#[serde(with = "cellist_platform::portable_path")] Vec<PathBuf>),
     /// What is answered about a notebook.
@@ -226,13 +238,13 @@ pub enum Reply {
     /// What came of running cells.
     Ran(Box<RunReport>),
     /// What is in front of a person.
-    Editor(Box<Editor>),
+    Editor(Box<EditorState>),
     /// The notebook that is worked on, if one is.
     Context(Option<Box<ContextTold>>),
     /// What is answered about a conversation.
     Chat(ChatReply),
     /// What a tool answers.
-    Tool(Box<Answer>),
+    Tool(Box<ToolAnswer>),
     /// The notebooks and folders of a folder.
     Folder(FolderListing),
     /// The path of a new notebook.
@@ -266,6 +278,8 @@ impl Request {
             Request::Chat(ask) => ask.allowed_from_page(),
             Request::Files { .. } | Request::Create { .. } => true,
             Request::Sessions
+            | Request::Environment(_)
+            | Request::Start(_)
             | Request::Call(_)
             | Request::Interrupt { .. }
             | Request::Complete { .. }
@@ -311,6 +325,7 @@ mod tests {
             json!("sessions"),
             json!("notebooks"),
             json!("browsers"),
+            json!({ "environment": ClientEnvironment::default() }),
             json!({ "interrupt": { "session": session, "force": true } }),
             json!({ "complete": { "session": session, "code": "", "cursor": 0 } }),
             json!({ "inspect": { "session": session, "code": "", "cursor": 0 } }),

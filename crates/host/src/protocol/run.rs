@@ -6,7 +6,7 @@ use cellist_live::Author;
 use cellist_notebook::CellId;
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::call::Call;
+use crate::protocol::call::CallRequest;
 
 /// Cells of a notebook to run, from their newest text. They run on when whoever asked goes away.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub struct NotebookRun {
     /// Which cells, in this order.
     pub cells: Vec<CellId>,
     /// In which session, and how. Its code is that of the cells.
-    pub call: Call,
+    pub call: CallRequest,
     /// Whether a cell that fails does not end the run.
     pub allow_errors: bool,
     /// How many bytes of a cell's outputs the notebook gets; all of them without a limit.

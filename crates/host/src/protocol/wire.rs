@@ -16,10 +16,13 @@ pub enum Up {
         /// What is asked.
         request: Box<Request>,
     },
-    /// A request is not wanted any more; its answer still comes.
+    /// Interrupts the code of a request. The answer still comes.
     Cancel {
-        /// Its number.
+        /// The number of the request.
         id: u64,
+        /// Whether the kernel is killed if the code does not stop.
+        #[serde(default)]
+        force: bool,
     },
 }
 

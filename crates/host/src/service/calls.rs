@@ -1,49 +1,127 @@
 //! Code in sessions.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use cellist_kernel::order::Order;
-use cellist_session::execution::Cancel;
-use cellist_session::sessions::{CallView, Kind, SessionError, SessionKey};
+use cellist_session::execution::{Cancel, Status};
+use cellist_session::orders::{self, KernelRequest, StageLog, Stages};
+use cellist_session::sessions::{CallView, Kind, SessionError, SessionKey, Ticket};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::{Client, HostService};
 use crate::error::Failure;
-use crate::protocol::call::{Call, Named, Ordered};
-use crate::protocol::request::{Event, Reply};
+use crate::protocol::call::{CallRequest, Named};
+use crate::protocol::request::{Event, Reply, StartedKernel};
+
+/// The session of a call, and the kernel that it runs on.
+pub(super) struct Placed {
+    pub(super) key: SessionKey,
+    pub(super) order: Arc<Order>,
+    pub(super) stages: StageLines,
+}
+
+/// The lines about the stages of a start, for a client that asked for them and does not hear them otherwise.
+#[derive(Clone, Default)]
+pub(super) struct StageLines(Arc<Mutex<Vec<String>>>);
+
+impl StageLines {
+    fn log(&self) -> StageLog {
+        let lines = self.clone();
+        Arc::new(move |line| lines.lock().push(line.to_owned()))
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.lock())
+    }
+}
 
 impl HostService {
     pub(super) fn find(&self, named: &Named) -> Result<SessionKey, SessionError> {
         self.sessions.find(&named.id, named.cwd.as_deref())
     }
 
-    /// The session of a call, with the order that its kernel was started by, if it is there.
-    pub(super) fn session_for(&self, call: &Call) -> Result<(SessionKey, Option<Order>), SessionError> {
-        match self.find(&call.session) {
+    /// Finds the session of a call, and decides on its kernel where it needs one. `cancel` gives up.
+    pub(super) async fn place(
+        &self,
+        client: &Client,
+        call: &CallRequest,
+        cancel: &mut Cancel,
+    ) -> Result<Placed, Failure> {
+        let (key, known) = match self.find(&call.session) {
             Ok(key) => {
                 let order = self.sessions.order(&key);
-                Ok((key, order))
+                (key, order)
             }
             Err(SessionError::NoSuchSession { .. }) => {
                 let cwd = call.session.cwd.clone().unwrap_or_else(|| call.here.clone());
-                Ok((SessionKey::new(call.session.id.as_str(), cwd), None))
+                (SessionKey::new(call.session.id.as_str(), cwd), None)
             }
-            Err(error) => Err(error),
+            Err(error) => return Err(error.into()),
+        };
+        let stages = StageLines::default();
+        if let Some(order) = known.as_ref().filter(|_| call.takes(&known)) {
+            return Ok(Placed { key, order: Arc::clone(order), stages });
         }
+        let order = tokio::select! {
+            order = self.order(client, &key, call.kernel.clone(), &stages) => order?,
+            () = cancel.asked() => return Err(Failure::interrupted()),
+        };
+        call.check(&order, known.as_deref())?;
+        Ok(Placed { key, order: Arc::new(order), stages })
+    }
+
+    /// Decides on the kernel of a session, by the environment of a client.
+    pub(super) async fn order(
+        &self,
+        client: &Client,
+        key: &SessionKey,
+        request: KernelRequest,
+        lines: &StageLines,
+    ) -> Result<Order, Failure> {
+        let (environment, home) = (client.environment(), self.documents.store().home());
+        let stages =
+            Stages::new(&environment.variables(), self.stage_log.clone().or_else(|| Some(lines.log())));
+        Ok(orders::write(&environment, home, &key.cwd, request, stages).await?.order)
+    }
+
+    /// Starts the kernel of a session, and tells which one it is.
+    pub(super) async fn start(
+        &self,
+        client: &Client,
+        mut call: CallRequest,
+        events: watch::Sender<Option<Event>>,
+        mut cancel: Cancel,
+    ) -> Result<Reply, Failure> {
+        call.cells = Vec::new();
+        let Placed { key, order, stages } = self.place(client, &call, &mut cancel).await?;
+        events.send_replace(Some(Event::Starting(order.way.in_words().to_owned())));
+        let begun =
+            Stages::new(&client.environment().variables(), self.stage_log.clone().or(Some(stages.log())));
+        let ticket = self.sessions.call(call.into_session_call(key.clone(), order, client.owner().clone()));
+        let report = stoppable(&ticket, &mut cancel).await?;
+        if report.status == Status::Cancelled {
+            return Err(Failure::interrupted());
+        }
+        { begun }.done("the kernel is ready");
+        let lost = || SessionError::Ended { id: key.id.clone() };
+        let identity = self.sessions.identity(&key).ok_or_else(lost)?;
+        let notices = [stages.take(), report.notices].concat();
+        Ok(Reply::Started(Box::new(StartedKernel { identity, notices })))
     }
 
     pub(super) async fn call(
         &self,
         client: &Client,
-        call: Call,
+        call: CallRequest,
         events: watch::Sender<Option<Event>>,
         mut cancel: Cancel,
     ) -> Result<Reply, Failure> {
-        let (key, known) = self.session_for(&call)?;
-        let order = match call.ordered(known) {
-            Ordered::By(order) => *order,
-            Ordered::Missing => return Ok(Reply::Unordered { cwd: key.cwd }),
-            Ordered::Other(failure) => return Err(*failure),
-        };
+        let Placed { key, order, stages } = self.place(client, &call, &mut cancel).await?;
         let (mut is_watched, is_notebook) = (call.is_watched, matches!(call.kind, Kind::Notebook { .. }));
         let patience = sleep(call.soft_wait);
         tokio::pin!(patience);
@@ -57,12 +135,12 @@ impl HostService {
         let mut waiting = ticket.watch();
         let (done, overdue) = (ticket.done(), ticket.overdue());
         tokio::pin!(done, overdue);
-        loop {
+        let mut report = loop {
             tokio::select! {
                 biased;
-                report = &mut done => return Ok(Reply::Called(Box::new(report?))),
-                // It runs on, and nobody is kept waiting for it.
-                report = &mut overdue => return Ok(Reply::Called(Box::new(report))),
+                report = &mut done => break report?,
+                // The code runs on, and the client does not wait for it.
+                report = &mut overdue => break report,
                 wish = cancel.wish() => canceller.pass_on(wish),
                 () = &mut patience, if is_patient => is_patient = false,
                 true = until_behind(&mut waiting), if !is_patient && !is_withdrawn => {
@@ -74,6 +152,24 @@ impl HostService {
                     Err(_) => is_watched = false,
                 },
             }
+        };
+        report.notices.splice(0..0, stages.take());
+        Ok(Reply::Called(Box::new(report)))
+    }
+}
+
+/// Waits for the end of a call, and passes wishes on to it.
+async fn stoppable(
+    ticket: &Ticket,
+    cancel: &mut Cancel,
+) -> Result<cellist_session::sessions::CallReport, SessionError> {
+    let done = ticket.done();
+    tokio::pin!(done);
+    loop {
+        tokio::select! {
+            biased;
+            report = &mut done => return report,
+            wish = cancel.wish() => ticket.canceller().pass_on(wish),
         }
     }
 }

@@ -6,15 +6,15 @@ use std::path::Path;
 
 use cellist_assistant::UserMessage;
 use cellist_notebook::CellId;
-use cellist_tools::{Editor, Selection};
+use cellist_tools::{EditorSelection, EditorState};
 
 use crate::protocol::chat::ChatMessage;
 
 /// A message in the pane of a notebook's page. What was reported last is in front.
-pub(super) fn words(notebook: &Path, folder: &Path, reported: &Editor, message: ChatMessage) -> UserMessage {
+pub(super) fn words(notebook: &Path, folder: &Path, reported: &EditorState, message: ChatMessage) -> UserMessage {
     let is_active = reported.active.as_deref() == Some(notebook);
     let editing = reported.selection.editing.clone().filter(|_| is_active);
-    let selection = Selection { cells: names(&message.selected), editing };
+    let selection = EditorSelection { cells: names(&message.selected), editing };
     said(notebook, folder, reported.active.as_deref(), selection, message)
 }
 
@@ -24,7 +24,7 @@ pub(super) fn at_cell(notebook: &Path, folder: &Path, cell: &str, message: ChatM
     if cells.iter().all(|known| known != cell) {
         cells.push(cell.to_owned());
     }
-    let selection = Selection { cells, editing: Some(cell.to_owned()) };
+    let selection = EditorSelection { cells, editing: Some(cell.to_owned()) };
     said(notebook, folder, Some(notebook), selection, ChatMessage { is_attached: true, ..message })
 }
 
@@ -32,7 +32,7 @@ fn said(
     notebook: &Path,
     folder: &Path,
     active: Option<&Path>,
-    selection: Selection,
+    selection: EditorSelection,
     message: ChatMessage,
 ) -> UserMessage {
     let ChatMessage { id, words, mode, is_attached, attached, outputs, .. } = message;
@@ -40,7 +40,7 @@ fn said(
     let others = attached.iter().filter_map(|path| fs::canonicalize(folder.join(path)).ok());
     let mut all: Vec<_> = is_attached.then(|| notebook.to_owned()).into_iter().chain(others).collect();
     all.dedup();
-    let front = Editor { active: active.map(Path::to_owned), attached: all, selection };
+    let front = EditorState { active: active.map(Path::to_owned), attached: all, selection };
     UserMessage { id, words, mode, front, outputs: names(&outputs) }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use cellist_assistant::{AssistantSetup, SetupError};
 use cellist_platform::FailureKind;
 use cellist_settings::RunCode;
-use cellist_tools::{Reach, nearby_notebooks, tool_references};
+use cellist_tools::{FilePolicy, nearby_notebooks, tool_references};
 
 use super::{Client, HostService, blocking};
 use crate::error::Failure;
@@ -27,7 +27,7 @@ impl HostService {
         let place = client.page()?.place(self.documents.store().home(), notebook);
         blocking(move || {
             let (folder, own) = (place.cwd.clone(), place.notebook.clone());
-            let reach = Reach::new(&place.home, &[], &[]);
+            let reach = FilePolicy::new(&place.home, &[], &[]);
             let (account, run_code, notebooks) = match AssistantSetup::read(place, |_| {}) {
                 Ok(setup) => {
                     let provider = setup.account.vendor().as_str().to_owned();

@@ -10,7 +10,7 @@ use cellist_platform::FailureKind;
 use cellist_platform::contained::contained;
 use cellist_session::execution::Cancel;
 use cellist_settings::Home;
-use cellist_store::Talks;
+use cellist_store::ConversationFiles;
 use tokio::time::sleep;
 
 use super::chat_front::{at_cell, words};
@@ -29,7 +29,7 @@ struct Open {
     about_cells: HashMap<String, Chat>,
     begun: u64,
     /// Where conversations are kept for later, if they are.
-    talks: Option<Talks>,
+    talks: Option<ConversationFiles>,
 }
 
 /// A conversation by its name.
@@ -175,7 +175,7 @@ impl HostService {
     /// The same service; its conversations are kept in a state folder, and those that were kept there go on.
     #[must_use]
     pub fn keeping_chats(self, home: &Home) -> HostService {
-        self.chats.lock().talks = Some(Talks::new(home));
+        self.chats.lock().talks = Some(ConversationFiles::new(home));
         self
     }
 

@@ -19,6 +19,8 @@ use crate::protocol::request::PageAsk;
 #[derive(Clone, Debug)]
 pub struct Client {
     owner: OwnerId,
+    /// The environment that it has sent.
+    environment: Arc<Mutex<Arc<ClientEnvironment>>>,
     /// The user of the page, where the client is a page.
     page: Option<PageUser>,
 }
@@ -38,7 +40,7 @@ struct Opened {
 
 impl Client {
     pub(super) fn new(owner: OwnerId, page: Option<PageUser>) -> Client {
-        Client { owner, page }
+        Client { owner, environment: Arc::default(), page }
     }
 
     /// The name under which it uses sessions.
@@ -52,6 +54,18 @@ impl Client {
             Some(page) => page.actor().into(),
             None => Actor::new(ActorKind::Person, "person").into(),
         })
+    }
+
+    /// The environment that decides on its kernels. A page has that of its user.
+    pub(super) fn environment(&self) -> Arc<ClientEnvironment> {
+        match &self.page {
+            Some(page) => Arc::new(page.environment()),
+            None => self.environment.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+        }
+    }
+
+    pub(super) fn set_environment(&self, environment: ClientEnvironment) {
+        *self.environment.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(environment);
     }
 
     pub(super) fn is_page(&self) -> bool {

@@ -9,13 +9,16 @@ use cellist_output::{Ansi, clean};
 use cellist_platform::FailureKind;
 use cellist_session::execution::Cancel;
 use cellist_session::sessions::SessionKey;
-use cellist_tools::{Editor, EditorReport, Selection};
+use cellist_tools::{EditorReport, EditorSelection, EditorState};
 
+use super::run_queue::RunPlace;
 use super::turns::turns;
 use super::{Client, HostService};
 use crate::error::Failure;
 use crate::protocol::follow::Focus;
-use crate::protocol::notebook::{NotebookAsk, NotebookEdited, NotebookReply, NotebookState, OnNotebook};
+use crate::protocol::notebook::{
+    NotebookAsk, NotebookContent, NotebookEdited, NotebookReply, NotebookState, OnNotebook,
+};
 
 impl HostService {
     pub(super) fn open_notebooks(&self) -> Vec<PathBuf> {
@@ -26,6 +29,7 @@ impl HostService {
         &self,
         client: &Client,
         asked: OnNotebook,
+        place: Option<RunPlace>,
         cancel: Cancel,
     ) -> Result<NotebookReply, Failure> {
         let OnNotebook { path, ask } = asked;
@@ -43,7 +47,7 @@ impl HostService {
             }
             ask => {
                 let document = self.document(client, &path).await?;
-                self.on_document(client, document, ask).await
+                self.on_document(client, document, ask, place).await
             }
         }
     }
@@ -53,12 +57,16 @@ impl HostService {
         client: &Client,
         document: Document,
         ask: NotebookAsk,
+        place: Option<RunPlace>,
     ) -> Result<NotebookReply, Failure> {
         let done = |()| NotebookReply::Done;
         Ok(match ask {
             NotebookAsk::Read(actor) => {
-                let (notebook, _) = document.read(actor).await?;
-                NotebookReply::State(Box::new(state(&document.view(), &notebook)))
+                let notebook = match actor {
+                    Some(actor) => document.read(actor).await?.0,
+                    None => Arc::clone(&document.view().notebook),
+                };
+                NotebookReply::State(Box::new(state(&document.view(), notebook)))
             }
             NotebookAsk::Submit { submission, author } => {
                 match document.submit(submission, client.author(author)).await {
@@ -95,13 +103,14 @@ impl HostService {
                 let text = found.data.get_text("text/plain").filter(|_| found.found);
                 NotebookReply::Inspection(text.map(|text| clean(text.as_bytes(), Ansi::Remove)))
             }
-            NotebookAsk::Run(_)
-            | NotebookAsk::Interrupt
-            | NotebookAsk::Restart
-            | NotebookAsk::Follow { .. }
-            | NotebookAsk::News
-            | NotebookAsk::Present(_) => {
-                return Err(Failure::bad_input(FailureKind::NoPage, "only a page runs cells this way"));
+            NotebookAsk::Run(cells) => {
+                let place = place.ok_or_else(|| Failure::internal("a run without a place in its queue"))?;
+                NotebookReply::Ran(self.run_for_page(client, document, cells, place).await?)
+            }
+            NotebookAsk::Interrupt => done(self.interrupt_notebook(&document)?),
+            NotebookAsk::Restart => done(self.restart_notebook(&document).await?),
+            NotebookAsk::Follow { .. } | NotebookAsk::News | NotebookAsk::Present(_) => {
+                return Err(Failure::internal("a request of followers came to a document"));
             }
             NotebookAsk::Save => done(document.save().await?),
         })
@@ -110,12 +119,12 @@ impl HostService {
     /// Tells others and agents what a person at a page has in front of them. The notebook is attached.
     fn present(&self, client: &Client, path: &Path, focus: &Focus) {
         self.presence.looks(path, client.owner(), client.author(None).actor, focus);
-        let selection = Selection {
+        let selection = EditorSelection {
             cells: focus.selected.iter().map(CellId::to_string).collect(),
             editing: focus.cell.as_ref().filter(|_| focus.editing).map(CellId::to_string),
         };
         let (active, attach) = (Some(path.to_owned()), vec![path.to_owned()]);
-        self.toolbox.hear(EditorReport { active, selection, attach, detach: Vec::new() });
+        self.toolbox.apply_report(EditorReport { active, selection, attach, detach: Vec::new() });
     }
 
     /// A person at a page does not have a notebook in front of them any more.
@@ -123,11 +132,11 @@ impl HostService {
         if !self.presence.leaves(path, client.owner()) {
             return;
         }
-        let Editor { mut active, mut selection, .. } = self.toolbox.editor();
+        let EditorState { mut active, mut selection, .. } = self.toolbox.editor();
         if active.as_deref() == Some(path) {
-            (active, selection) = (None, Selection::default());
+            (active, selection) = (None, EditorSelection::default());
         }
-        self.toolbox.hear(EditorReport {
+        self.toolbox.apply_report(EditorReport {
             active,
             selection,
             attach: Vec::new(),
@@ -167,14 +176,12 @@ fn edited_reply<T>(edited: Edited<T>, add: impl FnOnce(T, &mut NotebookEdited)) 
     NotebookReply::Edited(Box::new(reply))
 }
 
-fn state(view: &View, notebook: &Notebook) -> NotebookState {
+fn state(view: &View, notebook: Arc<Notebook>) -> NotebookState {
     NotebookState {
         version: view.version,
         problem: view.problem.clone(),
-        revision: notebook.revision().to_string(),
-        // What is in it was read as text.
-        text: String::from_utf8_lossy(&notebook.to_bytes()).into_owned(),
-        cells: notebook.cells().iter().map(|cell| cell.id().clone()).collect(),
+        notices: view.notices.clone(),
+        content: NotebookContent(notebook),
     }
 }
 

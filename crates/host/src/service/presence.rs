@@ -8,7 +8,7 @@ use std::time::Duration;
 use cellist_live::{Actor, ActorKind, Change, Effect};
 use cellist_notebook::CellId;
 use cellist_session::sessions::OwnerId;
-use cellist_tools::Glance;
+use cellist_tools::CellsRead;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -81,8 +81,8 @@ impl Presence {
     }
 
     /// An agent read cells.
-    pub(super) fn read(&self, glance: Glance) {
-        let Glance { path, actor, cells } = glance;
+    pub(super) fn read(&self, glance: CellsRead) {
+        let CellsRead { path, actor, cells } = glance;
         let cells = if cells.len() > MOST_READ { Vec::new() } else { cells };
         self.agent(&path, Participant { actor, cells, doing: Doing::Reading });
     }
@@ -166,7 +166,7 @@ mod tests {
         let read = |count: usize| {
             let cells = (0..count).map(|number| CellId::from(format!("c{number}").as_str())).collect();
             let actor = Actor::new(ActorKind::Agent, "bot");
-            presence.read(Glance { path: path.to_owned(), actor, cells });
+            presence.read(CellsRead { path: path.to_owned(), actor, cells });
             let seen = presence.others(path, &OwnerId("one".into()));
             assert_eq!(seen.iter().map(|one| one.doing).collect::<Vec<_>>(), [Doing::Reading]);
             seen[0].cells.len()

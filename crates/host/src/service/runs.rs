@@ -1,14 +1,22 @@
 //! Cells of open notebooks, run in their sessions.
 
-use cellist_live::{Batch, RunError};
+use std::sync::Arc;
+
+use cellist_live::{Batch, Document, RunError};
+use cellist_notebook::CellId;
+use cellist_output::{Ansi, Limits};
 use cellist_platform::FailureKind;
-use cellist_session::execution::{Cancel, Canceller};
-use cellist_session::sessions::{Kind, RunFeed, RunState};
+use cellist_session::execution::{Cancel, Canceller, Reader, Reading};
+use cellist_session::orders::{CannotOrder, KernelRequest, Wanted};
+use cellist_session::sessions::{Kind, RunFeed, RunRules, RunState, SessionCall, SessionKey};
+use cellist_settings::KernelMode;
 use tokio::sync::watch;
 
-use super::{Client, HostService};
+use super::calls::{Placed, StageLines};
+use super::run_queue::RunPlace;
+use super::{Client, HostService, blocking};
 use crate::error::Failure;
-use crate::protocol::call::Ordered;
+use crate::protocol::follow::RunStop;
 use crate::protocol::request::{Event, Reply};
 use crate::protocol::run::NotebookRun;
 
@@ -34,12 +42,7 @@ impl HostService {
         let NotebookRun { path, cells, call, allow_errors, max_output, timing, author } = run;
         let is_watched = call.is_watched;
         let passes = matches!(call.kind, Kind::Run { .. });
-        let (key, known) = self.session_for(&call)?;
-        let order = match call.ordered(known) {
-            Ordered::By(order) => *order,
-            Ordered::Missing => return Ok(Reply::Unordered { cwd: key.cwd }),
-            Ordered::Other(failure) => return Err(*failure),
-        };
+        let Placed { key, order, stages } = self.place(client, &call, &mut cancel).await?;
         let attached = key.clone();
         let document = self.documents.open(&path).await?;
         let call = call.into_session_call(key.clone(), order, client.owner().clone());
@@ -74,8 +77,9 @@ impl HostService {
                     }
                     // The session of a notebook stays as long as its clients.
                     let _ = self.sessions.attach(client.owner(), &attached);
-                    let lost = |_| Failure::no_kernel(FailureKind::RunLost, "the run ended without a report");
-                    return Ok(Reply::Ran(Box::new(ended.map_err(lost)??)));
+                    let mut report = ended.map_err(|_| run_lost())??;
+                    report.notices.splice(0..0, stages.take());
+                    return Ok(Reply::Ran(Box::new(report)));
                 }
                 wish = cancel.wish() => canceller.pass_on(wish),
                 changed = states.changed(), if is_open => {
@@ -85,6 +89,98 @@ impl HostService {
             }
         }
     }
+}
+
+impl HostService {
+    /// Runs cells for a page when their turn has come, in the session that agents use too. Returns the reason of a run
+    /// that ended early.
+    pub(super) async fn run_for_page(
+        &self,
+        client: &Client,
+        document: Document,
+        cells: Vec<CellId>,
+        place: RunPlace,
+    ) -> Result<Option<RunStop>, Failure> {
+        document.mark_waiting(cells.clone()).await?;
+        let (service, client) = (self.clone(), client.clone());
+        // A task of its own: it goes on when the page is gone.
+        let running =
+            tokio::spawn(async move { service.run_in_turn(&client, &document, cells, place).await });
+        running.await.map_err(|_| run_lost())?
+    }
+
+    async fn run_in_turn(
+        &self,
+        client: &Client,
+        document: &Document,
+        cells: Vec<CellId>,
+        mut place: RunPlace,
+    ) -> Result<Option<RunStop>, Failure> {
+        let cancel = place.cancel.take().unwrap_or_else(Cancel::never);
+        place.turn().await;
+        let batch = match self.page_batch(client, document, cells.clone()).await {
+            Ok(batch) => batch,
+            Err(failure) => {
+                document.mark_resting(cells).await?;
+                return Err(failure);
+            }
+        };
+        let report = document.run(&self.sessions, batch, client.author(None), cancel).await?;
+        Ok(RunStop::of(&document.view().notebook, &report))
+    }
+
+    async fn page_batch(
+        &self,
+        client: &Client,
+        document: &Document,
+        cells: Vec<CellId>,
+    ) -> Result<Batch, Failure> {
+        let key = SessionKey::of_notebook(document.path());
+        let (environment, home) = (client.environment(), self.documents.store().home().clone());
+        let (own, folder) = (Arc::clone(&environment), key.cwd.clone());
+        let settings =
+            blocking(move || own.settings(&home, &folder).map_err(|it| CannotOrder::from(it).into()));
+        let settings = settings.await?.settings;
+        let order = match self.sessions.order(&key) {
+            Some(order) => order,
+            None => {
+                let wanted = Wanted::of_metadata(&document.view().notebook.metadata());
+                let folders = vec![client.page()?.folder()];
+                let request = KernelRequest { folders, wanted, ..KernelRequest::default() };
+                Arc::new(self.order(client, &key, request, &StageLines::default()).await?)
+            }
+        };
+        let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::Person };
+        let rules = RunRules { mode: KernelMode::Session, ..RunRules::new(&settings, reading) };
+        let kind = Kind::Notebook { path: document.path().to_owned() };
+        Ok(Batch {
+            cells,
+            call: SessionCall::new(key, kind, order, rules),
+            allow_errors: false,
+            max_output: None,
+            timing: settings.notebook.timing,
+            feed: RunFeed::default(),
+        })
+    }
+
+    /// Interrupts the cells of a notebook that run, and those that wait.
+    pub(super) fn interrupt_notebook(&self, document: &Document) -> Result<(), Failure> {
+        if !self.runs.cancel(document.path()) {
+            self.sessions.interrupt(&SessionKey::of_notebook(document.path()))?;
+        }
+        Ok(())
+    }
+
+    /// Gives a notebook a new kernel.
+    pub(super) async fn restart_notebook(&self, document: &Document) -> Result<(), Failure> {
+        self.runs.cancel(document.path());
+        self.sessions.restart(&SessionKey::of_notebook(document.path())).await?;
+        Ok(())
+    }
+}
+
+fn run_lost() -> Failure {
+    Failure::no_kernel(FailureKind::RunLost, "the run ended without a report")
 }
 
 impl From<RunError> for Failure {

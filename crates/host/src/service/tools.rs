@@ -9,7 +9,7 @@ use cellist_platform::FailureKind;
 use cellist_session::execution::Cancel;
 use cellist_session::sessions::OwnerId;
 use cellist_tools::redaction::Redaction;
-use cellist_tools::{Agent, Answer, Caller, Editor, Progress, ToolName};
+use cellist_tools::{Agent, CallProgress, Caller, EditorState, ToolAnswer, ToolName};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -53,8 +53,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 impl HostService {
     /// What is in front of a person, as soon as that is something else.
-    pub(super) async fn next_editor(&self, known: &Editor, mut cancel: Cancel) -> Reply {
-        let mut news = self.toolbox.editor_news();
+    pub(super) async fn next_editor(&self, known: &EditorState, mut cancel: Cancel) -> Reply {
+        let mut news = self.toolbox.watch_editor();
         tokio::select! {
             _ = news.wait_for(|editor| editor != known) => {}
             () = cancel.asked() => {}
@@ -64,7 +64,11 @@ impl HostService {
     }
 
     /// What an agent is told of the notebook that is worked on.
-    pub(super) async fn context(&self, editor: &Editor, redaction: &Redaction) -> Result<Reply, Failure> {
+    pub(super) async fn context(
+        &self,
+        editor: &EditorState,
+        redaction: &Redaction,
+    ) -> Result<Reply, Failure> {
         let told = self.toolbox.context(editor, redaction).await?;
         let told = told.map(|context| ContextTold { json: json!(context), text: context.text() });
         Ok(Reply::Context(told.map(Box::new)))
@@ -77,14 +81,14 @@ impl HostService {
         arguments: &Value,
         events: watch::Sender<Option<Event>>,
         cancel: Cancel,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<ToolAnswer, Failure> {
         let agent = self.callers.who(client).ok_or_else(|| {
             Failure::bad_input(FailureKind::UnknownCaller, "whoever calls a tool has to say first who it is")
         })?;
         let tool = ToolName::from_name(tool).ok_or_else(|| {
             Failure::bad_input(FailureKind::UnknownTool, format!("there is no tool `{tool}`"))
         })?;
-        let (news, mut heard) = watch::channel(None::<Progress>);
+        let (news, mut heard) = watch::channel(None::<CallProgress>);
         let calling = self.toolbox.call(&agent, tool, arguments, &news, cancel);
         tokio::pin!(calling);
         loop {

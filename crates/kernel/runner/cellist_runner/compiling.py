@@ -20,11 +20,23 @@ class Compiler:
         self.shell = shell
         # By the name of the file that a cell stands for, as `linecache` has them.
         self.sources = {}
+        # The same as they were written.
+        self.raw = {}
         # Imports of cells from `__future__`.
         self.future_flags = 0
+        # How much code the running cell has run by `run_cell`, and its number.
+        self.nested = (0, 0)
+
+    def nested_name(self, count):
+        """The name of a file for code that a cell runs: `<cell 5:2>` for the second in cell 5."""
+        number = self.nested[1] + 1 if self.nested[0] == count else 1
+        self.nested = (count, number)
+        return "<cell %d:%d>" % self.nested
 
     def keep(self, source, filename):
-        """Remembers a source."""
+        """Remembers a source, unless it is that of a magic: IPython does not show those either."""
+        if filename.startswith("<timed"):
+            return
         lines = source.splitlines(True)
         if lines and not lines[-1].endswith("\n"):
             lines[-1] += "\n"
@@ -36,22 +48,29 @@ class Compiler:
     def compile(self, source, filename, shown="last_expr"):
         """Compiles a cell: its statements, and apart its last expression or another value to show."""
         flags = self.future_flags | _ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
-        self.keep(source, filename)
         only_ast = flags | _ast.PyCF_ONLY_AST
-        text = self._without_percent(source)
-        if text != source or source.lstrip().startswith("%%"):
+        self.raw[filename] = source
+        cleanups = self.shell.input_transformers_cleanup
+        text = self._without_percent(load("transforming").changed_lines(cleanups, source) if cleanups else source)
+        finishers = self.shell.input_transformers_post
+        if text != source or source.lstrip().startswith("%%") or finishers:
             text = load("syntax").python_source(text)
+            text = load("transforming").changed_lines(finishers, text) if finishers else text
+        elif source[:1] in (" ", "\t", "\r", "\n"):
+            text = load("syntax").dedented(source)
+        tree, refused = parse(text, filename, only_ast)
+        if tree is None:
+            other = self._other_reading(text)
+            if other != text:
+                text = other
+                tree, refused = parse(text, filename, only_ast)
+        self.keep(text, filename)
+        if text != source:
             self.namespace.transformed(source, text)
-            tree = compile(text, filename, "exec", only_ast, True)
-        else:
-            try:
-                tree = compile(source, filename, "exec", only_ast, True)
-            except SyntaxError:
-                text = self._other_reading(source)
-                if text == source:
-                    raise
-                self.namespace.transformed(source, text)
-                tree = compile(text, filename, "exec", only_ast, True)
+        if tree is None:
+            raise load("completeness").as_input(text, filename, only_ast) or refused
+        if self.shell.ast_transformers:
+            tree = load("transforming").changed_tree(self.shell, tree)
         body = tree.body
         last = None
         if shown != "last_expr" and body:
@@ -104,12 +123,25 @@ class Compiler:
         if rest[:1] in ("=", ",") or rest.endswith("?"):
             return source
         if word in self.namespace.variables or library("keyword").iskeyword(word):
-            return source
+            return self._expanded(word, source) if not rest else source
         if isinstance(getattr(builtins, word, None), ZMQExitAutocall) and not rest:
             return word + "()"
         if hasattr(builtins, word) or self.shell.find_magic(word) is None:
             return source
         return "%%%s %s" % (word, rest)
+
+    def _expanded(self, word, source):
+        """The code of a macro, where the name of one is all of a cell."""
+        value = self.namespace.variables.get(word)
+        return value.value if type(value).__name__ == "Macro" else source
+
+
+def parse(text, filename, flags):
+    """The syntax tree of a text, or the error that it has none."""
+    try:
+        return compile(text, filename, "exec", flags, True), None
+    except SyntaxError as error:
+        return None, error
 
 
 def hides_result(source, last):

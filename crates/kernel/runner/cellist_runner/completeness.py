@@ -2,6 +2,7 @@
 
 import _ast
 
+from .base import library
 from .syntax import ScanState, python_source
 
 
@@ -55,3 +56,13 @@ def _broken_code(text, last, indent, flags):
             indent += "    "
         return {"status": "incomplete", "indent": indent}
     return {"status": "invalid"}
+
+
+def as_input(text, filename, flags):
+    """The error that code has as input at a prompt, by which Jupyter's own kernel reads it; none if it has none there."""
+    prompt = library("codeop").Compile().flags
+    try:
+        compile(text if text.endswith("\n") else text + "\n", filename, "exec", flags | prompt, True)
+    except SyntaxError as error:
+        return error
+    return None

@@ -14,12 +14,20 @@ WINDOWS = frozenset(
 )
 DRAWN = frozenset("agg cairo pdf pgf ps svg template".split())
 
+# Settings of IPython's for figures: `%config InlineBackend.NAME = value`.
+SETTINGS = ("close_figures", "figure_format", "figure_formats", "print_figure_kwargs", "rc")
+
 
 class Figures:
     """Figures of matplotlib's as images: each shown once, where the program says so or at the cell's end."""
 
     def __init__(self):
         self.formats = ["png"]
+        # Further arguments of matplotlib's function that makes the image.
+        self.arguments = {"bbox_inches": "tight"}
+        # Whether figures are closed when they were shown.
+        self.closes = True
+        self.rc = {}
         # Whether the cell made or changed a figure while matplotlib was to show it without being asked.
         self.drawn = False
         # Whether `%matplotlib inline` was said.
@@ -31,6 +39,24 @@ class Figures:
         matplotlib.use(BACKEND)
         library("importlib").import_module("cellist_figures")
         matplotlib.interactive(True)
+
+    def setting(self, name):
+        """The value of a setting, as IPython has it."""
+        known = {"close_figures": self.closes, "print_figure_kwargs": self.arguments, "rc": self.rc}
+        known["figure_formats"], known["figure_format"] = set(self.formats), self.formats[0]
+        return known[name]
+
+    def set(self, name, value):
+        """Changes a setting; there is no harm in one that is not known."""
+        if name in ("figure_format", "figure_formats"):
+            self.choose([value] if isinstance(value, str) else list(value))
+        elif name == "print_figure_kwargs":
+            self.arguments = dict(value)
+        elif name == "close_figures":
+            self.closes = bool(value)
+        elif name == "rc":
+            self.rc = dict(value)
+            library("importlib").import_module("matplotlib").rcParams.update(value)
 
     def choose(self, formats):
         """Which images are made: `png`, `retina`, `svg`, `jpeg`, `pdf`."""
@@ -54,7 +80,9 @@ class Figures:
             "jpg": "image/jpeg",
             "pdf": "application/pdf",
         }
+        kind = getattr(sys.modules.get("matplotlib.figure"), "Figure", None)
         for mime in set(mimes.values()):
+            formatters[mime].pop(kind, None)
             formatters[mime].deferred_printers.pop(("matplotlib.figure", "Figure"), None)
         for name in self.formats:
             formatters[mimes[name]].for_type_by_name(
@@ -71,14 +99,15 @@ class Figures:
         out = io.BytesIO()
         if figure.canvas is None:
             sys.modules["matplotlib.backend_bases"].FigureCanvasBase(figure)
-        figure.canvas.print_figure(
-            out,
-            format=kind,
-            facecolor=figure.get_facecolor(),
-            edgecolor=figure.get_edgecolor(),
-            dpi=dpi,
-            bbox_inches="tight",
-        )
+        arguments = {
+            "format": kind,
+            "facecolor": figure.get_facecolor(),
+            "edgecolor": figure.get_edgecolor(),
+            "dpi": dpi,
+            "bbox_inches": "tight",
+        }
+        arguments.update(self.arguments)
+        figure.canvas.print_figure(out, **arguments)
         data = out.getvalue()
         if kind == "svg":
             return data.decode("utf-8")
@@ -95,21 +124,58 @@ class Figures:
             return
         try:
             for manager in helpers.Gcf.get_all_fig_managers():
-                display(manager.canvas.figure)
+                self._show_one(manager.canvas.figure)
         finally:
-            if helpers.Gcf.get_all_fig_managers():
+            if self.closes and helpers.Gcf.get_all_fig_managers():
                 pyplot.close("all")
+
+    def show_changed(self):
+        """Shows the figures that changed since they were last shown; none is closed."""
+        for manager in sys.modules["matplotlib._pylab_helpers"].Gcf.get_all_fig_managers():
+            if manager.canvas.figure.stale:
+                self._show_one(manager.canvas.figure)
+
+    def _show_one(self, figure):
+        display(figure)
+        # Making the image changed its size for a moment.
+        figure.stale = False
 
     def at_end_of_cell(self):
         """Shows the figures that the cell left open."""
         drawn, self.drawn = self.drawn, False
         matplotlib = sys.modules.get("matplotlib")
+        drawn = drawn or not self.closes
         if drawn and matplotlib is not None and "matplotlib.pyplot" in sys.modules and "cellist_figures" in sys.modules:
             if matplotlib.get_backend() == BACKEND:
-                self.show()
+                self.show() if self.closes else self.show_changed()
 
 
 figures = Figures()
+
+
+def figsize(sizex, sizey):
+    """Sets the size of figures, in inches."""
+    library("importlib").import_module("matplotlib").rcParams["figure.figsize"] = [sizex, sizey]
+
+
+def getfigs(*numbers):
+    """The figures that are open, all or those with some numbers."""
+    managers = sys.modules["matplotlib._pylab_helpers"].Gcf.get_all_fig_managers()
+    return [manager.canvas.figure for manager in managers if not numbers or manager.num in numbers]
+
+
+def import_pylab(variables, everything):
+    """Imports numpy and matplotlib into variables; returns the names of those that had other values."""
+    made = {}
+    exec("import numpy, matplotlib\nfrom matplotlib import pylab, mlab, pyplot\nnp, plt = numpy, pyplot", made)
+    if everything:
+        exec("from matplotlib.pylab import *\nfrom numpy import *", made)
+    made.update(figsize=figsize, getfigs=getfigs, display=display)
+    del made["__builtins__"]
+    clobbered = [name for name, value in made.items() if name in variables and variables[name] is not value]
+    variables.update(made)
+    state.runner.namespace.hidden_names.update(made)
+    return clobbered
 
 
 def fill(module):

@@ -1,9 +1,8 @@
 """How values look, by the same rules as IPython's."""
 
-import re
-import types
+import sys
 
-from .base import library, state
+from .base import load, state
 from .jsontext import base64_text
 
 # In the order in which Jupyter's own kernel lists them, behind text/plain.
@@ -37,6 +36,10 @@ PLAIN_TYPES = frozenset(
         type(None),
     )
 )
+SCALARS = PLAIN_TYPES - {list, tuple, dict, set, frozenset}
+SEQUENCES = frozenset((list, tuple, dict))
+# Containers of more items do not fit into a line.
+SHORT, LINE = 40, 79
 # Representations that are bytes, and travel as base64.
 BINARY = ("image/png", "image/jpeg", "application/pdf")
 
@@ -51,6 +54,22 @@ class Formatter:
         self.float_format = "%r"
         self.type_printers = {}
         self.deferred_printers = {}
+        # How text is laid out.
+        self.pprint = True
+        self.verbose = False
+        self.max_width = 79
+        self.newline = "\n"
+        self.max_seq_length = 1000
+
+    def is_plain(self):
+        """Whether no option of text is changed."""
+        return not (self.type_printers or self.deferred_printers or self.verbose) and (
+            self.pprint,
+            self.float_format,
+            self.max_width,
+            self.newline,
+            self.max_seq_length,
+        ) == (True, "%r", 79, "\n", 1000)
 
     def for_type(self, kind, function=None):
         """Registers a function for a type, or for the name of one; returns the previous one."""
@@ -71,7 +90,8 @@ class Formatter:
 
     def pop(self, kind, default=None):
         """Forgets a type."""
-        return self.type_printers.pop(kind, default)
+        name = (getattr(kind, "__module__", None), getattr(kind, "__name__", None))
+        return self.type_printers.pop(kind, self.deferred_printers.pop(name, default))
 
     def lookup_by_type(self, kind):
         """The function for a type or one of its bases; none where nothing is registered."""
@@ -178,115 +198,48 @@ def representation_method(value, name):
     return method if callable(method) else None
 
 
-BUILTIN_MODULES = (None, "builtins", "exceptions")
-
-
 def plain_text(value, formatter=None):
-    """The text of a value: its repr, but for a few types of which IPython makes something more readable."""
-    kind = type(value)
-    printer = formatter.lookup(value) if formatter is not None else None
-    if kind in PLAIN_TYPES and printer is None:
-        number = formatter.float_format if formatter is not None else "%r"
-        return repr(value) if number == "%r" else rounded(value, number)
-    own = getattr(kind, "_repr_pretty_", None)
-    if printer is not None or (own is not None and not isinstance(value, type)):
-        pretty = PlainPrinter()
-        if printer is not None:
-            made = printer(value, pretty, False)
-        else:
-            made = own(value, pretty, False)
-        return "".join(pretty.pieces) or (made if isinstance(made, str) else repr(value))
-    if isinstance(value, type):
-        if kind.__repr__ is type.__repr__:
-            return qualified(value.__module__, value.__qualname__)
-    elif isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
-        name = qualified(value.__module__, value.__qualname__)
-        try:
-            name += str(library("inspect").signature(value))
-        except (ValueError, TypeError):
-            pass
-        return "<function %s>" % name
-    elif isinstance(value, BaseException):
-        if kind.__repr__ is BaseException.__repr__:
-            return (
-                qualified(kind.__module__, kind.__qualname__) + "(" + ", ".join(map(repr, value.args)) + ")"
-            )
-    elif isinstance(value, re.Pattern):
-        return pattern_text(value)
-    elif kind.__repr__ is object.__repr__:
-        return "<%s at 0x%x>" % (qualified(kind.__module__, kind.__qualname__), id(value))
-    return repr(value)
+    """The text of a value, by IPython's rules; short values do not need the part that breaks lines."""
+    if formatter is None or formatter.is_plain():
+        kind = type(value)
+        if kind in SCALARS:
+            return repr(value)
+        if kind in SEQUENCES and len(value) <= SHORT and is_simple(value, 4):
+            text = repr(value)
+            if len(text) <= LINE:
+                return text
+        return load("pretty").pretty(value)
+    if not formatter.pprint:
+        return repr(value)
+    printers = dict(formatter.type_printers)
+    if formatter.float_format != "%r":
+        number = formatter.float_format
+        for kind in [float] + [getattr(module, "float64") for module in loaded("numpy")]:
+            printers.setdefault(kind, lambda value, printer, _cycle: printer.text(number % value))
+    return load("pretty").pretty(
+        value,
+        formatter.verbose,
+        formatter.max_width,
+        formatter.newline,
+        formatter.max_seq_length,
+        type_pprinters=printers,
+        deferred_pprinters=formatter.deferred_printers,
+    )
 
 
-def rounded(value, number):
-    """The text of a plain value, each number in it in the given format."""
+def is_simple(value, depth):
+    """Whether a value looks the same however it is printed, as long as it fits into a line."""
     kind = type(value)
-    if kind is float:
-        return number % value
+    if kind in SCALARS:
+        return True
+    if kind not in SEQUENCES or not depth or len(value) > SHORT:
+        return False
     if kind is dict:
-        items = ([rounded(part, number) for part in item] for item in value.items())
-        return "{%s}" % ", ".join(map(": ".join, items))
-    if kind in (list, tuple, set) and value:
-        start, end = {list: "[]", tuple: "()", set: "{}"}[kind]
-        inner = ", ".join(rounded(part, number) for part in value)
-        return start + inner + ("," if kind is tuple and len(value) == 1 else "") + end
-    return repr(value)
+        return all(is_simple(part, depth - 1) for item in value.items() for part in item)
+    return all(is_simple(part, depth - 1) for part in value)
 
 
-def qualified(module, name):
-    """A name with its module, unless that is Python's own."""
-    return name if module in BUILTIN_MODULES else "%s.%s" % (module, name)
-
-
-def pattern_text(pattern):
-    """A compiled regular expression as one would write it."""
-    names = ("TEMPLATE", "IGNORECASE", "LOCALE", "MULTILINE", "DOTALL", "UNICODE", "VERBOSE", "DEBUG")
-    flags = ["re." + name for number, name in enumerate(names) if pattern.flags & (1 << number)]
-    source = repr(pattern.pattern)
-    quoted = "r" + source.replace("\\\\", "\\")
-    return "re.compile(%s)" % ", ".join([quoted] + (["|".join(flags)] if flags else []))
-
-
-class PlainPrinter:
-    """The printer for `_repr_pretty_`: takes pieces of text, and never breaks a line."""
-
-    def __init__(self):
-        self.pieces = []
-
-    def text(self, text):
-        """A piece."""
-        self.pieces.append(text)
-
-    def breakable(self, sep=" "):
-        """A place where a line could end."""
-        self.pieces.append(sep)
-
-    def break_(self):
-        """The end of a line."""
-        self.pieces.append("\n")
-
-    def pretty(self, value):
-        """A value inside."""
-        self.pieces.append(plain_text(value))
-
-    def begin_group(self, _indent=0, open=""):
-        """The beginning of a group."""
-        self.pieces.append(open)
-
-    def end_group(self, _dedent=0, close=""):
-        """Its end."""
-        self.pieces.append(close)
-
-    def group(self, indent=0, open="", close=""):
-        """Both, around a `with` block."""
-
-        def around():
-            self.begin_group(indent, open)
-            yield
-            self.end_group(indent, close)
-
-        return library("contextlib").contextmanager(around)()
-
-    def indent(self, _indent):
-        """A block further in."""
-        return self.group()
+def loaded(name):
+    """The module of that name, if it is whole."""
+    module = sys.modules.get(name)
+    return [module] if module is not None and hasattr(module, "float64") else []

@@ -10,10 +10,13 @@ WATCHED = frozenset(
         "IPython.core.display",
         "IPython.core.display_functions",
         "IPython.core.getipython",
+        "IPython.core.interactiveshell",
         "asyncio",
         "comm",
         "concurrent.futures.thread",
         "getpass",
+        "ipykernel.comm.comm",
+        "ipykernel.ipkernel",
         "linecache",
         "matplotlib",
         "matplotlib.pyplot",
@@ -23,22 +26,31 @@ WATCHED = frozenset(
     )
 )
 
-# Modules of IPython that programs import, also where it is not installed.
-IPYTHON = (
-    "IPython",
-    "IPython.core",
-    "IPython.core.display",
-    "IPython.core.display_functions",
-    "IPython.core.error",
-    "IPython.core.getipython",
-    "IPython.core.interactiveshell",
-    "IPython.core.magic",
-    "IPython.core.pylabtools",
-    "IPython.display",
-    "IPython.lib",
-    "IPython.lib.display",
-    "IPython.lib.pretty",
-)
+# Modules that programs import, also where they are not installed, and the part of ours that fills them.
+STAND_INS = {
+    "IPython": "ipython",
+    "IPython.core": "ipython",
+    "IPython.core.debugger": "debugging",
+    "IPython.core.display": "ipython",
+    "IPython.core.display_functions": "ipython",
+    "IPython.core.error": "ipython",
+    "IPython.core.getipython": "ipython",
+    "IPython.core.interactiveshell": "ipython",
+    "IPython.core.magic": "ipython_magic",
+    "IPython.core.magic_arguments": "ipython_arguments",
+    "IPython.core.pylabtools": "ipython",
+    "IPython.display": "ipython",
+    "IPython.lib": "ipython",
+    "IPython.lib.display": "ipython",
+    "IPython.lib.pretty": "ipython",
+    "IPython.utils": "ipython",
+    "IPython.utils.capture": "ipython",
+    "IPython.utils.io": "ipython",
+    "cellist_figures": "figures",
+    "comm": "ipython_comm",
+    "comm.base_comm": "ipython_comm",
+}
+PACKAGES = ("IPython", "IPython.core", "IPython.lib", "IPython.utils", "comm")
 
 
 class ImportHooks:
@@ -48,16 +60,12 @@ class ImportHooks:
     """
 
     def __init__(self):
-        # The part of ours that fills each module that may be missing.
-        self.stand_ins = {"cellist_figures": "figures"}
-        for name in IPYTHON:
-            self.stand_ins[name] = "ipython"
         self.busy = set()
 
     def find_spec(self, name, path=None, target=None):
         """The hook for the import system."""
         watched = name in WATCHED
-        missing = self.stand_ins.get(name)
+        missing = STAND_INS.get(name)
         if not (watched or missing) or name in self.busy:
             return None
         self.busy.add(name)
@@ -69,8 +77,7 @@ class ImportHooks:
             if missing is None:
                 return None
             machinery = sys.modules["_frozen_importlib"]
-            package = name in ("IPython", "IPython.core", "IPython.lib")
-            return machinery.ModuleSpec(name, StandInLoader(missing), is_package=package)
+            return machinery.ModuleSpec(name, StandInLoader(missing), is_package=name in PACKAGES)
         if watched and hasattr(spec.loader, "exec_module"):
             execute = spec.loader.exec_module
 

@@ -1,8 +1,7 @@
 """Stands in for modules of IPython where that is not installed."""
 
-from .base import library, load, state
+from .base import library, load
 from .display import DISPLAY_FUNCTIONS
-from .formatting import PlainPrinter, plain_text
 from .shell import StdinNotImplementedError, UsageError, ZMQInteractiveShell, get_ipython
 
 
@@ -20,7 +19,7 @@ def _ipython(module):
     module.get_ipython = get_ipython
 
     def submodule(name):
-        if name in ("display", "core", "lib"):
+        if name in ("display", "core", "lib", "utils"):
             return library("importlib").import_module("IPython." + name)
         raise AttributeError("module 'IPython' has no attribute %r" % name)
 
@@ -32,7 +31,9 @@ def _getipython(module):
 
 
 def _interactiveshell(module):
-    module.InteractiveShell = ZMQInteractiveShell
+    execution = load("execution")
+    module.InteractiveShell = module.InteractiveShellABC = ZMQInteractiveShell
+    module.ExecutionInfo, module.ExecutionResult = execution.ExecutionInfo, execution.ExecutionResult
 
 
 def _error(module):
@@ -41,6 +42,7 @@ def _error(module):
 
 def _pylabtools(module):
     module.backend2gui = {}
+    module.figsize, module.getfigs = load("figures").figsize, load("figures").getfigs
 
 
 def _display_functions(module):
@@ -48,32 +50,22 @@ def _display_functions(module):
         setattr(module, function.__name__, function)
 
 
-def _magic(module):
-    def registrar(kind):
-        def register(function):
-            if isinstance(function, str):
-                return lambda inner: registered(inner, function)
-            return registered(function, function.__name__)
-
-        def registered(function, name):
-            state.runner.shell.register_magic_function(function, kind, name)
-            return function
-
-        return register
-
-    for kind in ("line", "cell", "line_cell"):
-        setattr(module, "register_%s_magic" % kind, registrar(kind))
-    module.needs_local_scope = lambda function: function
-
-
 def _display(module):
     load("ipython_display").fill(module)
 
 
+def _capture(module):
+    capture = load("capture")
+    module.capture_output, module.CapturedIO, module.RichOutput = capture.Captured, capture.Captured, capture.RichOutput
+
+
 def _pretty(module):
-    module.pretty = lambda value, *_arguments, **_keys: plain_text(value)
-    module.pprint = lambda value, *_arguments, **_keys: print(plain_text(value))
-    module.RepresentationPrinter = PlainPrinter
+    ours, types = load("pretty"), load("pretty_types")
+    for name in ("pretty", "pprint", "PrettyPrinter", "RepresentationPrinter", "for_type", "for_type_by_name"):
+        setattr(module, name, getattr(ours, name))
+    for name in ("CallExpression", "RawText", "RawStringLiteral"):
+        setattr(module, name, getattr(types, name))
+    module.MAX_SEQ_LENGTH = ours.MAX_SEQ_LENGTH
 
 
 FILLS = {
@@ -83,9 +75,10 @@ FILLS = {
     "IPython.core.error": _error,
     "IPython.core.getipython": _getipython,
     "IPython.core.interactiveshell": _interactiveshell,
-    "IPython.core.magic": _magic,
     "IPython.core.pylabtools": _pylabtools,
     "IPython.display": _display,
     "IPython.lib.display": _display,
     "IPython.lib.pretty": _pretty,
+    "IPython.utils.capture": _capture,
+    "IPython.utils.io": _capture,
 }

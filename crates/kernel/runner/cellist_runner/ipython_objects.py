@@ -1,11 +1,10 @@
 """Stands in for the display objects of IPython.core.display: text, images, data."""
 
-import json
 import os
 
 from .base import library
 from .display import publish_display_data
-from .jsontext import base64_text
+from .jsontext import base64_text, from_json
 
 
 def read(path, mode="r"):
@@ -94,8 +93,9 @@ class SVG(DisplayObject):
 
     def _repr_svg_(self):
         text = self.data.decode("utf-8") if isinstance(self.data, bytes) else self.data
-        start = text.find("<svg")
-        text = text[max(start, 0) :]
+        # As the standard library writes it, which is how IPython shows it.
+        found = library("xml.dom.minidom").parseString(text).getElementsByTagName("svg")
+        text = found[0].toxml() if found else text
         return (text, dict(self.metadata)) if self.metadata else text
 
 
@@ -108,7 +108,7 @@ class JSON(DisplayObject):
         self.metadata.update(keys)
         DisplayObject.__init__(self, data, url, filename, self.metadata)
         if isinstance(self.data, str):
-            self.data = json.loads(self.data)
+            self.data = from_json(self.data.encode("utf-8", "surrogatepass"))
 
     def _is_file(self, text):
         return os.path.exists(text)

@@ -17,10 +17,15 @@ _codecs.register_error("cellist.replace", _replace_surrogates)
 def to_json(value):
     """A value as the bytes of JSON text, cleaned where it cannot be said in JSON."""
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_json_default)
+        text = _encode(value)
     except (TypeError, ValueError):
-        text = json.dumps(_json_clean(value, 0), ensure_ascii=False, allow_nan=False, default=_json_default)
+        text = _encode(_json_clean(value, 0))
     return text.encode("utf-8", "cellist.replace")
+
+
+def from_json(data):
+    """The value of the bytes of JSON text."""
+    return _decode(data.decode("utf-8", "surrogatepass"))
 
 
 def base64_text(data):
@@ -56,3 +61,8 @@ def _json_clean(value, depth):
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_json_clean(item, depth + 1) for item in value]
     return value
+
+
+# A program may put its own functions into the module `json`; these stay as they were.
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_json_default).encode
+_decode = json.JSONDecoder().decode

@@ -47,10 +47,13 @@ class Namespace:
     def remember(self, source, count):
         """Puts a cell into the history."""
         variables = self.variables
+        # A cell that was cancelled before it began has a number and no source.
+        self.raw_inputs += [""] * (count - len(self.raw_inputs))
         self.raw_inputs.append(source)
         inputs = variables.get("_ih")
         if not isinstance(inputs, list):
-            inputs = variables["_ih"] = variables["In"] = [""] * count
+            inputs = variables["_ih"] = variables["In"] = []
+        inputs += [""] * (count - len(inputs))
         earlier = inputs[-3:][::-1] + ["", "", ""]
         variables["_i"], variables["_ii"], variables["_iii"] = earlier[0], earlier[1], earlier[2]
         variables["_i%d" % count] = source

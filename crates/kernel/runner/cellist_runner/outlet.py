@@ -5,6 +5,7 @@ import errno
 import os
 import sys
 import threading
+from os import write
 
 from .base import LARGEST_FRAME, OWNER, STDERR, STDOUT, state
 from .interrupts import interrupts
@@ -26,7 +27,7 @@ def write_each(targets):
         try:
             while len(written) < len(targets):
                 descriptors, pieces = zip(*targets[len(written) :])
-                written.extend(map(os.write, descriptors, pieces))
+                written.extend(map(write, descriptors, pieces))
             break
         except BlockingIOError:
             # A child made the pipe non-blocking.
@@ -45,7 +46,7 @@ def write_whole(descriptor, data):
     while True:
         try:
             while sum(counts) < len(view):
-                counts.extend(map(os.write, (descriptor,), (view[sum(counts) :],)))
+                counts.extend(map(write, (descriptor,), (view[sum(counts) :],)))
             break
         except BlockingIOError:
             os.set_blocking(descriptor, True)

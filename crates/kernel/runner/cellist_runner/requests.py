@@ -2,11 +2,11 @@
 
 import _signal
 import _thread
-import json
 import os
 
 from .base import MAIN_THREAD, library, load
 from .interrupts import interrupts
+from .jsontext import from_json
 
 try:
     from _queue import Empty, SimpleQueue
@@ -14,7 +14,12 @@ except ImportError:
     from queue import Empty, SimpleQueue
 
 # Questions about code, and the part that answers them.
-QUESTIONS = {"complete": "completion", "inspect": "inspection", "is_complete": "completeness"}
+QUESTIONS = {
+    "comm_info": "comms",
+    "complete": "completion",
+    "inspect": "inspection",
+    "is_complete": "completeness",
+}
 
 
 class Requests:
@@ -69,12 +74,12 @@ class Requests:
             lines = b"".join(pieces).split(b"\n")
             pieces = [lines.pop()]
             for line in lines:
-                self.take(json.loads(line))
+                self.take(from_json(line))
 
     def take(self, request):
         """One request."""
         kind = request["request"]
-        if kind == "execute":
+        if kind in ("execute", "comm"):
             with self.lock:
                 self.queued = request["execution"]
             self.queue.put(request)

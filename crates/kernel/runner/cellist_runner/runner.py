@@ -3,11 +3,9 @@
 import _signal
 import _thread
 import builtins
-import json
 import os
 import sys
 import threading
-import types
 
 from .base import CO_COROUTINE, OWNER, PROTOCOL, START_PATH, STDERR, load, state
 from .c_output import COutput
@@ -15,12 +13,16 @@ from .compiling import Compiler
 from .display import display
 from .hooks import WATCHED, hooks
 from .interrupts import interrupts
+from .jsontext import from_json
 from .namespace import Namespace
 from .outlet import Outlet, follow_threads
 from .prelude import run_prelude
 from .requests import Requests
-from .shell import UsageError, ZMQExitAutocall, ZMQInteractiveShell, get_ipython, no_input
+from .shell import ZMQExitAutocall, ZMQInteractiveShell, get_ipython, no_input
 from .tasks import Tasks
+
+# A cell that cannot be ended after so many attempts never can.
+MOST_FAILURES = 20
 
 
 class Cell:
@@ -30,8 +32,10 @@ class Cell:
 
     def __init__(self, request):
         self.execution = request["execution"]
-        self.source = request["code"]
-        self.hidden = bool(request.get("hidden"))
+        # A message of a front end to a comm, which runs in the place of code.
+        self.message = request if request.get("request") == "comm" else None
+        self.source = request.get("code", "")
+        self.hidden = bool(request.get("hidden")) or self.message is not None
         self.variables = request.get("variables") or {}
         self.number = None
         self.filename = "<hidden>"
@@ -60,6 +64,8 @@ class Runner:
         self.cell_name = "<cell>"
         # Whether the cell ends with the error shown now.
         self.ends = False
+        # How often ending the cell failed, for instance since the program broke a module that we need.
+        self.failures = 0
 
     # Setting up.
 
@@ -131,6 +137,7 @@ class Runner:
         if cell.stage == Cell.RUN:
             cell.stage = Cell.SHOWN
             self.show_end(cell)
+        self.shell.last_execution_succeeded = cell.error is None
         self.tasks.leave()
         self.flush_streams()
         self.requests.end()
@@ -175,8 +182,8 @@ class Runner:
         failed = cell.error
         if failed is not None:
             self.attempt(shown, lambda: self.show_failure(failed))
-        if not cell.hidden:
-            self.attempt(cell, self.end_of_cell)
+        if not cell.hidden or cell.message is not None:
+            self.attempt(cell, self.show_figures if cell.hidden else self.end_of_cell)
             if failed is None and cell.error is not None:
                 failed = cell.error
                 self.attempt(shown, lambda: self.show_failure(failed))
@@ -208,6 +215,10 @@ class Runner:
             # The signal came when the cell had been taken and there was nothing to break off yet.
             interrupts.happened = True
             raise KeyboardInterrupt
+        if cell.message is not None:
+            load("comms").deliver(cell.message)
+            cell.ran = True
+            return
         source, filename, hidden = cell.source, cell.filename, cell.hidden
         if self.shell.reloads is not None and self.shell.reloads.on and not hidden:
             self.shell.reloads.run()
@@ -216,10 +227,12 @@ class Runner:
             cell.ran = True
             return
         self.namespace.remember(source, self.count)
+        # A warning is shown again where another cell has the same line.
+        self.namespace.variables.pop("__warningregistry__", None)
         events = self.shell.events
         if events.callbacks["pre_execute"] or events.callbacks["pre_run_cell"]:
             events.trigger("pre_execute")
-            events.trigger("pre_run_cell", types.SimpleNamespace(raw_cell=source, cell_id=None))
+            events.trigger("pre_run_cell", load("execution").result_of(cell).info)
         self.run_source(source, filename, True, True)
         cell.ran = True
 
@@ -266,19 +279,13 @@ class Runner:
 
     def show_failure(self, error):
         """Shows the error that ended the cell."""
-        if isinstance(error, UsageError):
-            print("UsageError: %s" % error, file=sys.stderr)
-            return
-        self.shell.last_error = sys.last_value = error
-        sys.last_type, sys.last_traceback = type(error), error.__traceback__
-        if self.outlet.forked:
-            if not isinstance(error, SystemExit):
-                print("\n".join(load("errors").traceback_lines(error)), file=sys.stderr)
-            return
-        self.show_error(error)
+        if not self.outlet.forked:
+            load("reporting").show_failure(self.shell, error)
+        elif not isinstance(error, SystemExit):
+            print("\n".join(load("errors").traceback_lines(error)), file=sys.stderr)
 
-    def end_of_cell(self):
-        """The steps after the code of each cell."""
+    def end_of_cell(self, result=None):
+        """The steps after the code of each cell, or of code with a result that it ran."""
         if self.outlet.forked:
             return
         events = self.shell.events
@@ -287,7 +294,13 @@ class Runner:
             self.outlet.turn(None)
         if callbacks:
             events.trigger("post_execute")
-            events.trigger("post_run_cell", types.SimpleNamespace(success=True, result=None))
+            result = result or load("execution").result_of(self.cell)
+            if not result.info.silent:
+                events.trigger("post_run_cell", result)
+        self.show_figures()
+
+    def show_figures(self):
+        """Shows the figures that code left open."""
         if "matplotlib" in sys.modules:
             try:
                 load("figures").figures.at_end_of_cell()
@@ -320,6 +333,7 @@ class Runner:
                     self.cell = Cell(self.taken[0])
                 self.execute(self.cell)
                 self.taken.clear()
+                self.failures = 0
                 if self.shell.exit_now:
                     return
             except BaseException as error:
@@ -329,6 +343,9 @@ class Runner:
                     cell.error = error
                 else:
                     self.report(error)
+                    self.failures += bool(self.taken)
+                if self.failures > MOST_FAILURES:
+                    os._exit(1)
 
     def report(self, error):
         """Shows errors of tasks that nothing awaits."""
@@ -350,7 +367,7 @@ def main(requests, frames):
             os._exit(1)
         data += piece
     first, rest = data.split(b"\n", 1)
-    request = json.loads(first)
+    request = from_json(first)
     runner = state.runner = Runner((requests, frames), request["token"])
     runner.set_up()
     notices = run_prelude(runner, request)

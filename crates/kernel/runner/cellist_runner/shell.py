@@ -4,10 +4,14 @@ import re
 import sys
 import types
 
-from .base import is_ours, load, state
+from .base import is_ours, library, load, state
 from .display import DisplayPublisher
 from .formatting import DisplayFormatter
 
+# Magics that get their line as it was written: their code is Python, in which braces are dictionaries.
+UNEXPANDED = ("capture", "debug", "macro", "pinfo", "pinfo2", "prun", "time", "timeit")
+# How much of a traceback is shown, in the order in which `%xmode` goes through them.
+XMODES = ("Plain", "Context", "Verbose", "Minimal", "Docs", "Doctest")
 INTERACTIVITIES = ("all", "last", "last_expr", "last_expr_or_assign", "none")
 
 
@@ -41,6 +45,11 @@ def no_input(prompt="", /):
 def no_getpass(prompt="Password: ", stream=None, **_keys):
     """The `getpass` of the runner: it fails at once."""
     _no_input("getpass")
+
+
+def warn(text):
+    """Warns about the use of a magic; each time, and without a line of ours."""
+    library("warnings").warn_explicit(text, UserWarning, "<magic>", 1, registry={})
 
 
 class ZMQExitAutocall:
@@ -84,8 +93,21 @@ def print_page(text, *_arguments, **_keys):
     print(text.get("text/plain", "") if isinstance(text, dict) else text)
 
 
+class Settings(dict):
+    """Settings by the names of their classes, as IPython's configuration has them."""
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.setdefault(name, Settings())
+
+    __setattr__ = dict.__setitem__
+
+
 class ZMQInteractiveShell:
     """Called as IPython's own class, by which libraries see that they are in a notebook."""
+
+    __module__ = "ipykernel.zmqshell"
 
     def __init__(self, namespace, module):
         self.user_ns = namespace
@@ -96,13 +118,22 @@ class ZMQInteractiveShell:
         self.events = Events()
         # Where IPython's own magics show long texts.
         self.hooks = types.SimpleNamespace(show_in_pager=print_page)
-        self.config = {"IPKernelApp": {}}
+        self.config = Settings(IPKernelApp=Settings())
         self.registered = {"line": {}, "cell": {}}
-        self.last_error = None
+        self.configurables = []
+        # Whether the newest cell, or code that `run_cell` ran, ended well, and its result where one was made.
+        self.last_execution_succeeded = True
+        self.last_execution_result = None
+        # Errors that a handler of the program's shows, and the handler.
+        self.custom_exceptions = ()
+        self.CustomTB = None
+        # Whether an error starts the debugger.
+        self.call_pdb = False
         self._magics = None
         self.reloads = None
         self.colors = "nocolor"
         self.automagic = True
+        self.autoawait = True
         # Whether the kernel is to end after the cell.
         self.exit_now = False
         self.xmode = "Context"
@@ -112,10 +143,28 @@ class ZMQInteractiveShell:
         self.meta = {}
         self.banner1 = ""
 
-    def __repr__(self):
-        return "<%s.ZMQInteractiveShell at 0x%x>" % (__name__, id(self))
+    def __getattr__(self, name):
+        """An attribute that only IPython's own shell has."""
+        if not name.startswith("_"):
+            full = load("ipython_shell").installed_shell(self)
+            if full is not None and hasattr(full, name):
+                return getattr(full, name)
+        raise AttributeError("%r object has no attribute %r" % (type(self).__name__, name))
 
     # Attributes that libraries use.
+
+    @property
+    def kernel(self):
+        """The kernel, as far as libraries look at it."""
+        return load("kernel").kernel
+
+    def get_parent(self):
+        """The request that runs."""
+        return self.kernel.get_parent()
+
+    def set_parent(self, parent):
+        """Makes later output of this thread that of another request."""
+        self.kernel.set_parent(parent)
 
     # Which statements of a cell show their values: `all`, `last`, `last_expr`, `last_expr_or_assign`, `none`.
     ast_node_interactivity = "last_expr"
@@ -167,10 +216,9 @@ class ZMQInteractiveShell:
         """Runs statements."""
         exec(code, self.user_ns)
 
-    def run_cell(self, source, store_history=False, silent=False, **_keys):
-        """Runs a cell inside the running one."""
-        state.runner.run_source(source, "<string>", not silent)
-        return types.SimpleNamespace(success=True, result=None, raise_error=lambda: None)
+    def run_cell(self, raw_cell, store_history=False, silent=False, shell_futures=True, cell_id=None, **_keys):
+        """Runs a cell inside the running one; an error is shown, and is in the result."""
+        return load("execution").run_nested(self, raw_cell, store_history, silent, shell_futures, cell_id)
 
     def enable_gui(self, _gui=None):
         """No toolkit's event loop is run."""
@@ -179,21 +227,41 @@ class ZMQInteractiveShell:
         """Figures are shown in any case."""
         return None, "inline"
 
-    def set_next_input(self, _text, replace=False):
+    def set_next_input(self, text, replace=False):
         """There is no next cell to fill."""
 
-    def set_custom_exc(self, _kinds, _handler):
-        """Errors are shown as they are."""
+    def extract_input_lines(self, range_str, raw=False):
+        """The sources of earlier cells."""
+        return load("history").input_lines(range_str, raw)
 
-    def showtraceback(self, exc_info=None, **_keys):
-        """Shows an error without ending the cell."""
-        error = exc_info[1] if exc_info else sys.exc_info()[1]
-        if error is not None:
-            state.runner.show_error(error)
+    def find_user_code(self, target, raw=True, py_only=False, skip_encoding_cookie=True, search_ns=False):
+        """Code of earlier cells, of a file, an address or a variable."""
+        return load("history").find_code(self, target, raw, search_ns)
+
+    def define_macro(self, name, themacro):
+        """Gives a name to code, by which it runs."""
+        macro = load("history").Macro
+        self.user_ns[name] = themacro if isinstance(themacro, macro) else macro(themacro)
+
+    def ask_yes_no(self, prompt, default=None, interrupt=None):
+        """Nobody can answer."""
+        no_input(prompt)
+
+    def set_custom_exc(self, exc_tuple, handler):
+        """Gives errors of some kinds to a handler, which shows them."""
+        load("reporting").set_handler(self, exc_tuple, handler)
+
+    def showtraceback(self, exc_tuple=None, filename=None, tb_offset=None, exception_only=False, **_keys):
+        """Shows an error without ending the cell: the given one, the one being handled, or the newest."""
+        load("reporting").show_newest(self, exc_tuple)
 
     def showsyntaxerror(self, *_arguments, **_keys):
         """Shows an error without ending the cell."""
         self.showtraceback()
+
+    def show_usage_error(self, error):
+        """Shows the wrong use of a magic."""
+        print("UsageError: %s" % error, file=sys.stderr)
 
     def transform_cell(self, source):
         """A cell as Python."""
@@ -202,24 +270,33 @@ class ZMQInteractiveShell:
     def find_magic(self, name, magic_kind="line"):
         """The function of a magic."""
         function = self.registered[magic_kind].get(name)
-        return function or getattr(self.magics, "%s_%s" % (magic_kind, name), None)
+        if function is None:
+            function = getattr(self.magics, "%s_%s" % (magic_kind, name), None)
+        # Aliases are there as soon as our own magics are.
+        return function or self.registered[magic_kind].get(name)
 
-    find_line_magic = find_magic
+    def find_line_magic(self, name):
+        """The function of a line magic."""
+        return self.find_magic(name)
 
     def find_cell_magic(self, name):
         """The function of a cell magic."""
         return self.find_magic(name, "cell")
 
-    def register_magic_function(self, function, magic_kind="line", magic_name=None):
+    def register_magic_function(self, func, magic_kind="line", magic_name=None):
         """Adds a magic."""
-        name = magic_name or function.__name__
+        name = magic_name or func.__name__
         for kind in ("line", "cell"):
             if magic_kind in (kind, "line_cell"):
-                self.registered[kind][name] = function
+                self.registered[kind][name] = func
 
-    def register_magics(self, *classes):
-        """Adds the magics of IPython's own kind of class, by asking IPython's own shell."""
-        load("ipython_shell").full_shell(self).register_magics(*classes)
+    def register_magics(self, *magic_objects):
+        """Adds the magics of classes that `magics_class` marked, or of objects of them."""
+        for item in magic_objects:
+            made = item(shell=self) if isinstance(item, type) else item
+            for kind in ("line", "cell"):
+                for name, function in made.magics[kind].items():
+                    self.registered[kind][name] = getattr(made, function) if isinstance(function, str) else function
 
     def magic(self, line):
         """The old way to run a magic."""
@@ -240,18 +317,25 @@ class ZMQInteractiveShell:
         function = self.find_magic(name)
         if function is None:
             return load("ipython_shell").run_magic(self, "line", name, line, None)
-        if name not in ("time", "timeit", "prun", "capture", "pinfo", "pinfo2"):
-            line = self.var_expand(line)
-        return function(line)
+        return function(*self._magic_words(function, name, line), **self._magic_scope(function, _stack_depth))
 
     def run_cell_magic(self, name, line, cell):
         """Runs `%%name line` with the rest of the cell."""
         function = self.find_magic(name, "cell")
         if function is None:
             return load("ipython_shell").run_magic(self, "cell", name, line, cell)
-        if name not in ("time", "timeit", "prun", "capture"):
-            line = self.var_expand(line)
-        return function(line, cell)
+        return function(*self._magic_words(function, name, line), cell, **self._magic_scope(function, 0))
+
+    def _magic_words(self, function, name, line):
+        """The line of a magic, with the values of variables unless the magic takes it as it is."""
+        as_it_is = name in UNEXPANDED or getattr(function, "_ipython_magic_no_var_expand", False)
+        return (line if as_it_is else self.var_expand(line),)
+
+    def _magic_scope(self, function, depth):
+        """The local variables of the caller, for a magic that wants them."""
+        if not getattr(function, "needs_local_scope", False):
+            return {}
+        return {"local_ns": sys._getframe(depth + 1).f_locals if depth else self.user_ns}
 
     def var_expand(self, text, depth=0):
         """Puts values of variables in place of `$name` and `{expression}`."""

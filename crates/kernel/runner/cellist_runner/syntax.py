@@ -38,8 +38,11 @@ def python_source(source):
 
 
 def dedented(source):
-    """The source without the indentation of its first line."""
-    first = re.match(r"(?:[ \t]*\r?\n)*([ \t]+)(?=\S)", source)
+    """The source without blank lines at its head, and without the indentation of its first line."""
+    blank = re.match(r"(?:[ \t\f]*\r?\n)+(?=[ \t]*\S)", source)
+    if blank is not None:
+        source = source[blank.end() :]
+    first = re.match(r"([ \t]+)(?=\S)", source)
     if first is None:
         return source
     indent = first.group(1)

@@ -27,6 +27,8 @@ def when_imported(name):
 
 @when_imported("linecache")
 def _after_linecache(module):
+    # Python 3.13 keeps the source of its own command line there.
+    module.cache.pop("<string>", None)
     module.cache.update(state.runner.compiler.sources)
 
 
@@ -108,14 +110,24 @@ def _after_pyplot(_module):
 
 @when_imported("comm")
 def _after_comm(module):
-    class Comm(module.BaseComm):
-        """A widget's line to the page that draws it. Here it is only read for progress."""
+    load("comms").take_over(module)
 
-        def publish_msg(self, msg_type, data=None, metadata=None, buffers=None, **keys):
-            content = {"comm_id": self.comm_id, "data": data or {}}
-            state.runner.outlet.send("widget", kind=msg_type, content=content)
 
-    module.create_comm = Comm
+@when_imported("ipykernel.comm.comm")
+def _after_kernel_comm(module):
+    # Its comms look for a kernel of ipykernel's own.
+    module.BaseComm.publish_msg = load("comms").publish_msg
+
+
+@when_imported("ipykernel.ipkernel")
+def _after_kernel(_module):
+    # It took over the package `comm` for itself.
+    load("comms").take_over(library("importlib").import_module("comm"))
+
+
+@when_imported("IPython.core.interactiveshell")
+def _after_interactive_shell(module):
+    load("ipython_shell").adopt(module)
 
 
 @when_imported("tqdm.autonotebook")

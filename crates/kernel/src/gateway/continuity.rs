@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use serde::Deserialize;
 
+use crate::comm::CommKind;
 use crate::jupyter::lane::{Channel, Outgoing};
 use crate::jupyter::message::Message;
 
@@ -22,6 +23,8 @@ pub(super) struct Requests {
 struct SentRequest {
     id: String,
     runs_code: bool,
+    /// Whether the kernel replies to it. The others end with their output.
+    has_reply: bool,
     /// None once the kernel is known to have it.
     outgoing: Option<Outgoing>,
     /// Whether it was sent before the connection broke.
@@ -54,6 +57,7 @@ impl Requests {
         self.open.push_back(SentRequest {
             id: header.msg_id,
             runs_code: header.msg_type == "execute_request",
+            has_reply: CommKind::named(&header.msg_type).is_none(),
             outgoing: Some(Outgoing { channel: outgoing.channel, frames: outgoing.frames.clone() }),
             before: false,
             idle: false,
@@ -92,7 +96,8 @@ impl Requests {
         for request in self.open.iter_mut().take(at + 1) {
             request.outgoing = None;
         }
-        if channel == Channel::Shell {
+        let is_over = is_idle(message) && !self.open[at].has_reply;
+        if channel == Channel::Shell || is_over {
             self.open.remove(at);
         } else if is_idle(message) {
             self.open[at].idle = true;
@@ -201,7 +206,13 @@ mod tests {
 
     fn message(id: &str, kind: &str, parent: &str) -> Message {
         let content = "{\"execution_state\": \"busy\"}".into();
-        Message { kind: kind.into(), id: id.into(), parent: Some(parent.into()), content, number: None }
+        Message {
+            kind: kind.into(),
+            id: id.into(),
+            parent: Some(parent.into()),
+            content,
+            ..Message::default()
+        }
     }
 
     #[test]

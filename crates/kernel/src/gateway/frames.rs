@@ -19,20 +19,24 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// A message for the server. Its frames are the delimiter, the signature, and four parts of JSON.
+    /// A message for the server. Its frames are the delimiter, the signature, four parts of JSON, and buffers.
     pub(super) fn write(self, outgoing: &Outgoing) -> Frame {
         let channel = outgoing.channel.name();
-        let parts = outgoing.frames.get(2..6).unwrap_or_default();
+        let parts = outgoing.frames.get(2..).unwrap_or_default();
         match self {
             Form::Parts => Frame::Binary(side_by_side(channel, parts)),
             Form::Json => {
+                let (parts, buffers) = parts.split_at(parts.len().min(4));
                 let names = ["header", "parent_header", "metadata", "content"];
                 let mut text = format!("{{\"channel\":\"{channel}\",\"buffers\":[]");
                 for (name, part) in names.iter().zip(parts) {
                     text.push_str(&format!(",\"{name}\":{}", String::from_utf8_lossy(part)));
                 }
                 text.push('}');
-                Frame::Text(text.into())
+                match buffers {
+                    [] => Frame::Text(text.into()),
+                    buffers => Frame::Binary(with_buffers(text, buffers)),
+                }
             }
         }
     }
@@ -41,7 +45,11 @@ impl Form {
     pub(super) fn read(self, frame: Frame) -> Option<(Channel, Result<Message, Garbled>)> {
         match (self, frame) {
             (Form::Parts, Frame::Binary(bytes)) => Some(read_parts(&bytes)),
-            (Form::Json, Frame::Binary(bytes)) => Some(read_json(&before_buffers(&bytes)?)),
+            (Form::Json, Frame::Binary(bytes)) => {
+                let (json, buffers) = beside_buffers(&bytes)?;
+                let (channel, message) = read_json(&json);
+                Some((channel, message.map(|message| message.with_buffers(buffers.into_iter()))))
+            }
             (_, Frame::Text(text)) => Some(read_json(&Bytes::from(text))),
             (_, Frame::Ping(_) | Frame::Pong(_) | Frame::Close(_) | Frame::Frame(_)) => None,
         }
@@ -84,26 +92,46 @@ fn read_parts(bytes: &Bytes) -> (Channel, Result<Message, Garbled>) {
         // The channel, four parts, and the end of the last of them.
         let count = number(0).filter(|count| (6..=bytes.len() / 8).contains(count))?;
         let parts = [part(1)?, part(2)?, part(3)?, part(4)?];
-        Some((part(0)?, parts)).filter(|_| count >= 6)
+        // The last of the offsets is an end.
+        let buffers = (5..count - 1).map_while(part).collect::<Vec<Bytes>>();
+        Some((part(0)?, parts, buffers))
     };
     match read() {
         None => (Channel::Iopub, Err(Garbled::TooShort)),
-        Some((name, [header, parent, metadata, content])) => {
+        Some((name, [header, parent, metadata, content], buffers)) => {
             let message = Message::of_parts(&header, &parent, &metadata, content);
+            let message = message.map(|message| message.with_buffers(buffers.into_iter()));
             (channel(&name).unwrap_or(Channel::Iopub), message)
         }
     }
 }
 
-/// The JSON of a message that has buffers: how many pieces there are, where they begin, and the pieces.
-fn before_buffers(bytes: &Bytes) -> Option<Bytes> {
+/// The JSON of a message that has buffers, and the buffers: how many pieces there are, where they begin, and the pieces.
+fn beside_buffers(bytes: &Bytes) -> Option<(Bytes, Vec<Bytes>)> {
     let number = |at: usize| {
         let digits = bytes.get(at * 4..at * 4 + 4)?;
         usize::try_from(u32::from_be_bytes(digits.try_into().ok()?)).ok()
     };
-    let (count, start) = (number(0)?, number(1)?);
-    let end = if count > 1 { number(2)? } else { bytes.len() };
-    (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
+    let count = number(0).filter(|count| (1..=bytes.len() / 4).contains(count))?;
+    let mut pieces = (1..=count).map_while(|at| {
+        let (start, end) = (number(at)?, if at < count { number(at + 1)? } else { bytes.len() });
+        (start <= end && end <= bytes.len()).then(|| bytes.slice(start..end))
+    });
+    Some((pieces.next()?, pieces.collect()))
+}
+
+/// The other way round.
+fn with_buffers(json: String, buffers: &[Bytes]) -> Bytes {
+    let pieces: Vec<Bytes> = std::iter::once(Bytes::from(json)).chain(buffers.iter().cloned()).collect();
+    let mut bytes = BytesMut::new();
+    let mut offset = 4 * (pieces.len() + 1);
+    bytes.put_u32(pieces.len() as u32);
+    for piece in &pieces {
+        bytes.put_u32(offset as u32);
+        offset += piece.len();
+    }
+    pieces.iter().for_each(|piece| bytes.put_slice(piece));
+    bytes.freeze()
 }
 
 fn read_json(text: &Bytes) -> (Channel, Result<Message, Garbled>) {
@@ -164,16 +192,24 @@ mod tests {
     }
 
     #[test]
-    fn buffers_beside_a_message_do_no_harm() {
-        let json = br#"{"channel":"iopub","header":{"msg_id":"1","msg_type":"comm_msg"},"content":{"a":1}}"#;
-        let mut bytes = Vec::new();
-        for number in [2_u32, 12, 12 + json.len() as u32] {
-            bytes.extend(number.to_be_bytes());
-        }
-        bytes.extend(json);
-        bytes.extend(b"a buffer");
-        let (channel, message) = Form::Json.read(Frame::Binary(bytes.into())).unwrap();
-        assert_eq!((channel, message.unwrap().kind.as_str()), (Channel::Iopub, "comm_msg"));
+    fn buffers_beside_a_message_are_kept() {
+        let json = r#"{"channel":"iopub","header":{"msg_id":"1","msg_type":"comm_msg"},"content":{"a":1}}"#;
+        let bytes = with_buffers(json.to_owned(), &[Bytes::from("a buffer")]);
+        assert_eq!(bytes[..12], [[0, 0, 0, 2], [0, 0, 0, 12], [0, 0, 0, 12 + json.len() as u8]].concat());
+        let (channel, message) = Form::Json.read(Frame::Binary(bytes)).unwrap();
+        let message = message.unwrap();
+        assert_eq!((channel, message.kind.as_str()), (Channel::Iopub, "comm_msg"));
+        assert_eq!(message.buffers, ["a buffer"]);
+
+        let header = r#"{"msg_id":"1","msg_type":"comm_msg"}"#;
+        let parts = [header, "{}", r#"{"version":"2"}"#, r#"{"a":1}"#, "one", ""].map(Bytes::from);
+        let (_, message) = Form::Parts.read(Frame::Binary(side_by_side("iopub", &parts))).unwrap();
+        let message = message.unwrap();
+        assert_eq!(
+            (message.content.as_ref(), message.metadata.as_ref()),
+            (r#"{"a":1}"#, r#"{"version":"2"}"#)
+        );
+        assert_eq!(message.buffers, ["one", ""]);
     }
 
     proptest! {

@@ -320,9 +320,9 @@ impl GatewayTask {
             id: String::new(),
             parent: Some(request.clone()),
             content: content.to_string().into(),
-            number: None,
+            ..Message::default()
         };
-        let answer = json!({
+        let error = json!({
             "status": "error",
             "ename": "ConnectionLost",
             "evalue": "the connection to the gateway broke, and how this code ended was not heard",
@@ -330,8 +330,9 @@ impl GatewayTask {
         (self.code, self.idle) = (None, None);
         self.numbers.settle();
         self.waiting.push_back(Heard::Lost);
+        self.waiting.push_back(Heard::Message(message("error", error.clone())));
         self.waiting.push_back(Heard::Message(message("status", json!({ "execution_state": "idle" }))));
-        self.link.answering.take(message("execute_reply", answer)).await;
+        self.link.answering.take(message("execute_reply", error)).await;
     }
 
     /// Whether a server says here that it throws output away: it does so in the kernel's name.

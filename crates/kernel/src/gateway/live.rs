@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper::Method;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::Target;
@@ -17,15 +17,14 @@ use super::link::GatewayLink;
 use super::rest::{self, Trouble};
 use super::socket::Socket;
 use crate::error::{Error, Result};
-use crate::jupyter::client::{COMMANDS, Client, KernelInfo};
+use crate::jupyter::client::Client;
 use crate::jupyter::lane::{self, Channel};
-use crate::jupyter::listener::{Farewell, Interrupter, Listener, ListenerCommand};
-use crate::jupyter::message::{Key, Session};
-use crate::jupyter::pending::Pending;
+use crate::jupyter::listener::{Farewell, Interrupter, ListenerCommand, Peer};
+use crate::jupyter::message::Key;
+use crate::jupyter::opening::{ClientOpening, ListenerHandle};
 use crate::jupyter::setup::{Given, Sign};
 use crate::jupyter::trace::Tracer;
 use crate::kernel::State;
-use crate::late::LateOutput;
 use crate::launch::Launch;
 
 /// How long a gateway may take to end a kernel: it waits for one that is busy before it kills it.
@@ -46,7 +45,8 @@ pub(super) struct GatewayKernelLink {
     pub(super) client: Arc<Client>,
     /// The form of messages that its server speaks.
     pub(super) form: Form,
-    tasks: Tasks,
+    listener: ListenerHandle,
+    connection: ConnectionTask,
 }
 
 /// The owner of a kernel; of one of ours the server's protocol version may be known.
@@ -96,91 +96,57 @@ impl GatewayKernelLink {
         tracer: Tracer,
     ) -> Result<GatewayKernelLink> {
         // Nothing is signed: the server does that, towards the kernel.
-        let session = Session::new(Key::new(""))
+        let opening = ClientOpening::new(Key::new(""))
             .map_err(|source| Error::Io { what: "no name can be made up".into(), source })?;
-        let session = Arc::new(session);
         let (form, ours) = match whose {
             Whose::Ours(form) => (form, true),
             Whose::Others => (None, false),
         };
-        let socket = Socket::open(gateway, &kernel.id, session.id(), form)
+        let socket = Socket::open(gateway, &kernel.id, opening.session.id(), form)
             .await
             .map_err(|trouble| trouble.error(gateway, "connecting to a kernel"))?;
         let (shell, outgoing) = lane::queue(Channel::Shell);
-        let control = shell.on(Channel::Control);
-        let pending = Arc::new(Pending::default());
-        let (commands, receiver) = mpsc::channel(COMMANDS);
-        let (heard, has_heard) = watch::channel(false);
-        let (taking, taken) = watch::channel(false);
         let link = GatewayLink {
             gateway: gateway.clone(),
             kernel: kernel.id.clone(),
-            session: session.clone(),
+            session: opening.session.clone(),
             outgoing,
-            answering: Client::answering(&pending, &commands),
-            pending: pending.clone(),
-            commands: commands.clone(),
+            answering: opening.answering(),
+            pending: opening.pending.clone(),
+            commands: opening.commands.clone(),
             state: state.clone(),
             tracer,
         };
         let form = socket.form();
         let (link, source) = link.begin(socket);
-        let late = LateOutput::default();
-        let listener = Listener {
-            source,
-            session: session.clone(),
-            commands: receiver,
-            shell: shell.clone(),
-            interrupter: Interrupter::Call(interrupter(gateway, &kernel.id)),
-            state: state.clone(),
-            child: None,
-            farewell: if ours { Farewell::Message(control.clone()) } else { Farewell::None },
-            heard,
-            taken: taking,
-            late: late.clone(),
-        };
-        let tasks =
-            Tasks { link: tokio::spawn(link), listener: Mutex::new(Some(tokio::spawn(listener.run()))) };
-        let mut client = Client {
-            session,
+        let connection = ConnectionTask(tokio::spawn(link));
+        let peer = Peer {
+            control: shell.on(Channel::Control),
             shell,
-            control,
-            pending,
-            commands,
-            late,
-            info: KernelInfo::default(),
-            presumed_language: String::new(),
-            taken,
-            variables: Mutex::default(),
+            interrupter: Interrupter::Call(interrupter(gateway, &kernel.id)),
+            farewell: if ours { Farewell::Message } else { Farewell::None },
+            child: None,
+            state: state.clone(),
         };
-        client.info = client.until_ready(has_heard).await?;
-        Ok(GatewayKernelLink { client: Arc::new(client), form, tasks })
+        let (client, listener) = opening.connect(source, peer, String::new()).await?;
+        Ok(GatewayKernelLink { client, form, listener, connection })
     }
 
     /// Detaches from the kernel; running code is reported as dead.
     pub(super) async fn leave(&self) {
         let _ = self.client.commands.send(ListenerCommand::Leave).await;
-        let listener = self.tasks.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(listener) = listener {
-            let _ = listener.await;
-        }
+        self.listener.ended().await;
         self.client.pending.close();
-        self.tasks.link.abort();
+        self.connection.0.abort();
     }
 }
 
-/// The tasks of a kernel, which end when this is dropped.
-struct Tasks {
-    link: JoinHandle<()>,
-    listener: Mutex<Option<JoinHandle<()>>>,
-}
+/// The task that has the connection. It ends when this is dropped.
+struct ConnectionTask(JoinHandle<()>);
 
-impl Drop for Tasks {
+impl Drop for ConnectionTask {
     fn drop(&mut self) {
-        self.link.abort();
-        if let Some(listener) = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            listener.abort();
-        }
+        self.0.abort();
     }
 }
 

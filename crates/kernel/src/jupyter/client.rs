@@ -19,9 +19,6 @@ use crate::error::{Error, Result};
 use crate::kernel::Identity;
 use crate::late::LateOutput;
 
-/// Commands that wait for the listener, which is never long away.
-pub(crate) const COMMANDS: usize = 64;
-
 /// How long to wait for a first message before asking once more: the kernel may not know of us yet.
 const NUDGE: Duration = Duration::from_millis(50);
 
@@ -132,18 +129,13 @@ impl Client {
         known.extend(changes);
         Some(self.session.build("execute_request", None, &setup::execute(&code, true)).1)
     }
-
-    /// The handler of incoming replies.
-    pub(crate) fn answering(pending: &Arc<Pending>, commands: &mpsc::Sender<ListenerCommand>) -> Answering {
-        Answering { pending: pending.clone(), commands: commands.clone() }
-    }
 }
 
 /// Delivers replies to their callers.
 #[derive(Clone)]
 pub(crate) struct Answering {
-    pending: Arc<Pending>,
-    commands: mpsc::Sender<ListenerCommand>,
+    pub(super) pending: Arc<Pending>,
+    pub(super) commands: mpsc::Sender<ListenerCommand>,
 }
 
 impl Answering {

@@ -14,7 +14,8 @@ use tokio::sync::{mpsc, watch};
 use super::client::Client;
 use super::listener::{Begin, EVENTS, ListenerCommand};
 use super::setup;
-use crate::current::Current;
+use crate::comm::CommMessage;
+use crate::current::{Current, DeadUnlessReady};
 use crate::error::{Error, Result};
 use crate::event::{Death, Event};
 use crate::kernel::{
@@ -116,8 +117,28 @@ impl<T: Transport> JupyterKernel<T> {
     async fn execute(&self, mut request: Request) -> Result<Execution> {
         self.transport.restrict(&mut request);
         let client = self.client();
+        let Request { code, hidden, variables, tag } = request;
+        self.begin(client.clone(), move |begin| {
+            let content = setup::execute(&code, hidden);
+            let (request, frames) = client.session.build("execute_request", None, &content);
+            let before = if begin.python { client.set_variables(&variables) } else { None };
+            Begin { request, messages: before.into_iter().chain([frames]).collect(), tag, hidden, ..begin }
+        })
+        .await
+    }
+
+    async fn comm(&self, message: CommMessage) -> Result<Execution> {
+        let client = self.client();
+        self.begin(client.clone(), move |begin| {
+            let (request, frames) = client.session.build_comm(&message);
+            Begin { request, messages: vec![frames], hidden: true, has_reply: false, ..begin }
+        })
+        .await
+    }
+
+    /// Sends a request as an execution. From the moment on that it is written nothing waits: all of it happens or nothing.
+    async fn begin(&self, client: Arc<Client>, write: impl FnOnce(Begin) -> Begin) -> Result<Execution> {
         let place = client.commands.reserve().await.map_err(|_| self.gone())?;
-        // From here on nothing waits: either all of it happens or nothing.
         let id = ExecutionId(self.next.fetch_add(1, Ordering::Relaxed));
         let mut refused = None;
         self.state.send_if_modified(|state| {
@@ -130,18 +151,19 @@ impl<T: Transport> JupyterKernel<T> {
         if let Some(refused) = refused {
             return Err(refused);
         }
-        let python = client.is_python();
-        let mut messages = Vec::new();
-        if python {
-            messages.extend(client.set_variables(&request.variables));
-        }
-        let content = setup::execute(&request.code, request.hidden);
-        let (message, frames) = client.session.build("execute_request", None, &content);
-        messages.push(frames);
         let (sender, events) = mpsc::channel(EVENTS);
-        let (tag, hidden) = (request.tag, request.hidden);
-        let begin = Begin { id, request: message, tag, messages, hidden, python, events: sender };
-        place.send(ListenerCommand::Begin(begin));
+        let (request, messages, python) = (String::new(), Vec::new(), client.is_python());
+        let blank = Begin {
+            id,
+            request,
+            messages,
+            tag: None,
+            hidden: false,
+            python,
+            has_reply: true,
+            events: sender,
+        };
+        place.send(ListenerCommand::Begin(write(blank)));
         Ok(Execution { id, events })
     }
 
@@ -223,6 +245,10 @@ impl<T: Transport> Kernel for JupyterKernel<T> {
         Box::pin(self.execute(request))
     }
 
+    fn comm(&self, message: CommMessage) -> Future<'_, Result<Execution>> {
+        Box::pin(self.comm(message))
+    }
+
     fn late(&self) -> Future<'_, Event> {
         let client = self.client();
         Box::pin(async move { client.late.next().await })
@@ -271,19 +297,5 @@ fn only_joined() -> Error {
     Error::Unsupported {
         message: "a kernel that was only joined cannot be restarted from here".into(),
         hint: Some("restart it where it was started".into()),
-    }
-}
-
-struct DeadUnlessReady(Arc<watch::Sender<State>>);
-
-impl Drop for DeadUnlessReady {
-    fn drop(&mut self) {
-        self.0.send_if_modified(|state| {
-            let unready = *state == State::Starting;
-            if unready {
-                *state = State::Dead(Death::Unknown);
-            }
-            unready
-        });
     }
 }

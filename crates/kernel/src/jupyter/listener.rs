@@ -76,13 +76,16 @@ pub(crate) struct Begin {
     pub(crate) tag: Option<Arc<str>>,
     pub(crate) hidden: bool,
     pub(crate) python: bool,
+    /// Whether the kernel replies to it, as it does to code.
+    pub(crate) has_reply: bool,
     pub(crate) events: mpsc::Sender<Event>,
 }
 
 /// How a kernel is interrupted.
 pub(crate) enum Interrupter {
     Signal(Arc<Process>),
-    Message(Lane),
+    /// By a message on its control channel.
+    Message,
     /// By whatever this does, without waiting for it.
     Call(Box<dyn Fn() + Send + Sync>),
 }
@@ -93,8 +96,19 @@ pub(crate) enum Farewell {
     None,
     /// By a file of this name, with the number of the turn behind it.
     Sign(PathBuf),
-    /// By a message.
-    Message(Lane),
+    /// By a message on its control channel.
+    Message,
+}
+
+/// The kernel's end of a connection.
+pub(crate) struct Peer {
+    pub(crate) shell: Lane,
+    pub(crate) control: Lane,
+    pub(crate) interrupter: Interrupter,
+    pub(crate) farewell: Farewell,
+    /// The process, if it is ours.
+    pub(crate) child: Option<Arc<Process>>,
+    pub(crate) state: Arc<watch::Sender<State>>,
 }
 
 /// The source of a kernel's published messages.
@@ -122,21 +136,16 @@ pub(crate) enum Heard {
 }
 
 pub(crate) struct Listener<S> {
-    pub(crate) source: S,
-    pub(crate) session: Arc<Session>,
-    pub(crate) commands: mpsc::Receiver<ListenerCommand>,
-    pub(crate) shell: Lane,
-    pub(crate) interrupter: Interrupter,
-    pub(crate) state: Arc<watch::Sender<State>>,
-    /// The process, if it is ours.
-    pub(crate) child: Option<Arc<Process>>,
-    pub(crate) farewell: Farewell,
+    pub(super) source: S,
+    pub(super) session: Arc<Session>,
+    pub(super) commands: mpsc::Receiver<ListenerCommand>,
+    pub(super) peer: Peer,
     /// Whether anything was heard yet.
-    pub(crate) heard: watch::Sender<bool>,
+    pub(super) heard: watch::Sender<bool>,
     /// Whether the kernel is busy for another client.
-    pub(crate) taken: watch::Sender<bool>,
+    pub(super) taken: watch::Sender<bool>,
     /// Where output goes that comes between executions.
-    pub(crate) late: LateOutput,
+    pub(super) late: LateOutput,
 }
 
 impl<S: Source> Listener<S> {
@@ -149,14 +158,10 @@ impl<S: Source> Listener<S> {
             interrupt: Interrupt::No,
             begun: None,
             limit: LARGE,
-            shell: self.shell,
+            peer: self.peer,
             session: self.session,
-            interrupter: self.interrupter,
-            state: self.state,
             taken: self.taken,
             said_all: false,
-            child: self.child,
-            farewell: self.farewell,
         };
         task.serve(self.source, self.commands, &self.heard).await;
     }
@@ -170,15 +175,11 @@ struct ListenerTask {
     /// When the kernel said that it begins.
     begun: Option<Instant>,
     limit: usize,
-    shell: Lane,
+    peer: Peer,
     session: Arc<Session>,
-    interrupter: Interrupter,
-    state: Arc<watch::Sender<State>>,
     taken: watch::Sender<bool>,
     /// Whether the last that was heard is that there is nothing more to hear.
     said_all: bool,
-    child: Option<Arc<Process>>,
-    farewell: Farewell,
 }
 
 /// Whether the execution that runs was interrupted.
@@ -197,7 +198,7 @@ impl ListenerTask {
         mut commands: mpsc::Receiver<ListenerCommand>,
         heard: &watch::Sender<bool>,
     ) {
-        let mut death = self.child.as_ref().map(|process| process.death());
+        let mut death = self.peer.child.as_ref().map(|process| process.death());
         let mut dying: Option<Death> = None;
         let mut hung_up = false;
         loop {
@@ -273,16 +274,28 @@ impl ListenerTask {
 
     async fn obey(&mut self, command: ListenerCommand) {
         match command {
-            ListenerCommand::Begin(Begin { id, request, tag, messages, hidden, python, events }) => {
+            ListenerCommand::Begin(Begin {
+                id,
+                request,
+                tag,
+                messages,
+                hidden,
+                python,
+                has_reply,
+                events,
+            }) => {
                 (self.interrupt, self.begun) = (Interrupt::No, None);
                 self.reading.begin(request, tag, hidden, python);
+                if !has_reply {
+                    self.reading.expect_no_reply();
+                }
                 self.release();
                 self.delivery = Some(Delivery::new(id, events));
                 if self.reading.takes_late() {
                     self.late.take().into_iter().for_each(|event| self.tell(OutputItem::Event(event), 0));
                 }
                 for message in messages {
-                    self.shell.send(message).await;
+                    self.peer.shell.send(message).await;
                 }
             }
             ListenerCommand::Reply(message) => {
@@ -314,7 +327,7 @@ impl ListenerTask {
             return;
         }
         self.notice_others(message);
-        let size = message.content.len();
+        let size = message.size();
         for item in self.reading.hear(message) {
             let size = item.size(size);
             self.tell(item, size);
@@ -333,36 +346,36 @@ impl ListenerTask {
             turn: u64,
         }
         let Ok(Leaving { turn }) = message.read() else { return };
-        match &self.farewell {
+        match &self.peer.farewell {
             Farewell::None => {}
             Farewell::Sign(file) => {
                 let mut sign = file.clone().into_os_string();
                 sign.push(format!("-{turn}"));
                 let _ = std::fs::write(sign, "");
             }
-            Farewell::Message(control) => {
+            Farewell::Message => {
                 let content = serde_json::json!({ "turn": turn });
-                control.send(self.session.build(setup::HEARD, None, &content).1).await;
+                self.peer.control.send(self.session.build(setup::HEARD, None, &content).1).await;
             }
         }
     }
 
     /// Whether a kernel of ours that died had more to say, as far as can be known.
     fn may_have_lost(&self, death: &Death) -> bool {
-        let by_itself = match &self.child {
+        let by_itself = match &self.peer.child {
             Some(process) => !process.was_killed() && *death != Death::Exit(0),
-            None => matches!(self.farewell, Farewell::Message(_)),
+            None => matches!(self.peer.farewell, Farewell::Message),
         };
         by_itself && !self.said_all
     }
 
     async fn interrupt_now(&mut self) {
         self.interrupt = Interrupt::Done;
-        match &self.interrupter {
+        match &self.peer.interrupter {
             Interrupter::Signal(process) => process.signal(Signal::INT),
-            Interrupter::Message(control) => {
+            Interrupter::Message => {
                 let (_, frames) = self.session.build("interrupt_request", None, &serde_json::json!({}));
-                control.send(frames).await;
+                self.peer.control.send(frames).await;
             }
             Interrupter::Call(interrupt) => interrupt(),
         }
@@ -372,7 +385,7 @@ impl ListenerTask {
     /// A kernel of Python that awaits something hears of a signal only when something else happens: ipykernel's
     /// handler puts the cancellation into a loop that sleeps. Any request wakes it.
     fn wake(&self) {
-        let (session, shell) = (self.session.clone(), self.shell.clone());
+        let (session, shell) = (self.session.clone(), self.peer.shell.clone());
         tokio::spawn(async move {
             for pause in WAKE {
                 tokio::time::sleep(pause).await;
@@ -419,7 +432,7 @@ impl ListenerTask {
         // The reader of the end may send the next request at once.
         if let Some(delivery) = &self.delivery {
             let id = delivery.id;
-            self.state.send_if_modified(|state| {
+            self.peer.state.send_if_modified(|state| {
                 let over = *state == State::Busy(id);
                 if over {
                     *state = State::Idle;

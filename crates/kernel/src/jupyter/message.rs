@@ -8,6 +8,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
+use crate::comm::{CommKind, CommMessage};
+
 pub(crate) const DELIMITER: &[u8] = b"<IDS|MSG>";
 const PROTOCOL: &str = "5.3";
 
@@ -45,7 +47,7 @@ impl Key {
 }
 
 /// A message that was received and verified.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Message {
     pub(crate) kind: String,
     pub(crate) id: String,
@@ -55,6 +57,10 @@ pub(crate) struct Message {
     pub(crate) content: ByteString,
     /// The number of this output, where the kernel counts them for us.
     pub(crate) number: Option<u64>,
+    /// JSON; only of a message to a widget.
+    pub(crate) metadata: ByteString,
+    /// Binary values behind the content; only of a message to a widget.
+    pub(crate) buffers: Vec<Bytes>,
 }
 
 impl Message {
@@ -90,7 +96,29 @@ impl Message {
             b"{}" => None,
             other => serde_json::from_slice::<Metadata>(other).ok().and_then(|known| known.cellist_number),
         };
-        Ok(Message { kind: header.msg_type, id: header.msg_id, parent, content, number })
+        let (kind, id) = (header.msg_type, header.msg_id);
+        let metadata = match CommKind::named(&kind) {
+            Some(_) => String::from_utf8_lossy(metadata).into_owned().into(),
+            None => ByteString::default(),
+        };
+        Ok(Message { kind, id, parent, content, number, metadata, buffers: Vec::new() })
+    }
+
+    /// Adds the parts behind the content, which only messages to widgets have. Small ones are copied, as contents are.
+    pub(crate) fn with_buffers(mut self, buffers: impl Iterator<Item = Bytes>) -> Message {
+        if CommKind::named(&self.kind).is_some() {
+            let kept = |buffer: Bytes| match buffer.len() < LARGE {
+                true => Bytes::copy_from_slice(&buffer),
+                false => buffer,
+            };
+            self.buffers = buffers.map(kept).collect();
+        }
+        self
+    }
+
+    /// How many bytes its content and its buffers have.
+    pub(crate) fn size(&self) -> usize {
+        self.content.len() + self.buffers.iter().map(Bytes::len).sum::<usize>()
     }
 
     /// Reads the content, or the known part of it.
@@ -112,7 +140,7 @@ pub(crate) enum Garbled {
     BadHeader,
 }
 
-/// Takes frames apart. Buffers behind the content are left alone.
+/// Takes frames apart.
 pub(crate) fn parse(frames: &[Bytes], key: &Key) -> Result<Message, Garbled> {
     let delimiter = frames.iter().position(|frame| frame == DELIMITER).ok_or(Garbled::NoDelimiter)?;
     let rest = &frames[delimiter + 1..];
@@ -121,7 +149,8 @@ pub(crate) fn parse(frames: &[Bytes], key: &Key) -> Result<Message, Garbled> {
     if !key.verifies(signature, signed) {
         return Err(Garbled::WrongSignature);
     }
-    Message::of_parts(&signed[0], &signed[1], &signed[2], signed[3].clone())
+    let message = Message::of_parts(&signed[0], &signed[1], &signed[2], signed[3].clone())?;
+    Ok(message.with_buffers(rest[4..].iter().cloned()))
 }
 
 /// Builds the messages of one client.
@@ -152,6 +181,24 @@ impl Session {
         parent: Option<&Message>,
         content: &impl Serialize,
     ) -> (String, Vec<Bytes>) {
+        self.build_with(kind, parent, Bytes::from_static(b"{}"), content)
+    }
+
+    /// A message of a widget, with its buffers.
+    pub(crate) fn build_comm(&self, message: &CommMessage) -> (String, Vec<Bytes>) {
+        let metadata = Bytes::from(message.metadata.get().to_owned());
+        let (id, mut frames) = self.build_with(message.kind.name(), None, metadata, &message.content());
+        frames.extend(message.buffers.iter().cloned());
+        (id, frames)
+    }
+
+    fn build_with(
+        &self,
+        kind: &str,
+        parent: Option<&Message>,
+        metadata: Bytes,
+        content: &impl Serialize,
+    ) -> (String, Vec<Bytes>) {
         #[derive(Serialize)]
         struct OutgoingHeader<'a> {
             msg_id: &'a str,
@@ -178,7 +225,7 @@ impl Session {
         let id = format!("{}_{}", self.id, self.next.fetch_add(1, Ordering::Relaxed));
         let parent =
             parent.map_or_else(|| Bytes::from_static(b"{}"), |parent| header(&parent.id, &parent.kind));
-        let signed = [header(&id, kind), parent, Bytes::from_static(b"{}"), json(content)];
+        let signed = [header(&id, kind), parent, metadata, json(content)];
         let signature = Bytes::from(self.key.sign(&signed));
         let mut frames = vec![Bytes::from_static(DELIMITER), signature];
         frames.extend(signed);

@@ -7,10 +7,12 @@ mod tests;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use cellist_output::RawJson;
 use serde::Deserialize;
 
 use super::message::Message;
-use crate::bars::{Bars, Comm};
+use crate::bars::Bars;
+use crate::comm::{CommContent, CommKind, CommMessage};
 use crate::event::{Event, Outcome, Status};
 use output::{output, stream};
 
@@ -48,6 +50,8 @@ struct RunningExecution {
     raised: bool,
     idle: bool,
     reply: Option<ExecuteReply>,
+    /// Whether the end of the output is the only sign of the end.
+    has_no_reply: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -79,7 +83,15 @@ impl Reading {
             raised: false,
             idle: false,
             reply: None,
+            has_no_reply: false,
         });
+    }
+
+    /// The request that was sent is one that a kernel does not reply to.
+    pub(super) fn expect_no_reply(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.has_no_reply = true;
+        }
     }
 
     /// Whether a request of ours is not answered yet.
@@ -104,7 +116,8 @@ impl Reading {
 
     /// Whether one of the two signs of the end was seen, and not the other.
     pub(super) fn is_ending(&self) -> bool {
-        self.running.as_ref().is_some_and(|running| running.reply.is_some() != running.idle)
+        let is_half = |running: &RunningExecution| running.reply.is_some() != running.idle;
+        self.running.as_ref().is_some_and(|running| !running.has_no_reply && is_half(running))
     }
 
     /// A message that everyone gets.
@@ -120,8 +133,8 @@ impl Reading {
             let tag = earlier.tag.clone();
             self.hear_late(message, tag, &mut items);
         }
-        if let "comm_open" | "comm_msg" | "comm_close" = message.kind.as_str() {
-            self.hear_comm(message, &mut items);
+        if let Some(kind) = CommKind::named(&message.kind) {
+            self.hear_comm(kind, message, &mut items);
         }
         items
     }
@@ -201,24 +214,19 @@ impl Reading {
         }
     }
 
-    fn hear_comm(&mut self, message: &Message, items: &mut Vec<OutputItem>) {
-        let Ok(comm) = message.read::<Comm>() else { return };
-        let event = match message.kind.as_str() {
-            "comm_open" => self.bars.open(comm),
-            "comm_msg" => {
-                let progress = self.bars.update(&comm);
-                if self.running.is_some() {
-                    items.extend(self.bars.shown(&comm).map(OutputItem::Event));
-                }
-                progress
-            }
-            _ => {
-                self.bars.close(&comm);
-                None
-            }
-        };
-        if self.running.is_some() {
-            items.extend(event.map(OutputItem::Event));
+    /// A message to a widget: of any client it may move a bar, and those of our own code are told.
+    fn hear_comm(&mut self, kind: CommKind, message: &Message, items: &mut Vec<OutputItem>) {
+        let Ok(content) = message.read::<CommContent>() else { return };
+        let metadata = RawJson::new(&*message.metadata).unwrap_or_default();
+        let comm = content.message(kind, metadata, message.buffers.clone());
+        let events = self.bars.hear(&comm);
+        let Some(running) = &self.running else { return };
+        items.extend(events.into_iter().map(OutputItem::Event));
+        let Some(request) = &message.parent else { return };
+        let late = *request != running.request;
+        if !late || self.earlier.iter().rev().any(|earlier| earlier.request == *request) {
+            let request = Some(request.clone());
+            items.push(OutputItem::Event(Event::Comm(Box::new(CommMessage { request, late, ..comm }))));
         }
     }
 
@@ -254,12 +262,13 @@ impl Reading {
 
     /// The end, when both the reply and the end of the output were seen, or when the other one is given up.
     pub(super) fn finish(&mut self, interrupted: bool, give_up: bool) -> Option<Vec<OutputItem>> {
-        let over =
-            self.running.as_ref().is_some_and(|running| match (running.reply.is_some(), running.idle) {
+        let over = self.running.as_ref().is_some_and(|running| {
+            match (running.reply.is_some() || running.has_no_reply, running.idle) {
                 (true, true) => true,
                 (true, false) | (false, true) => give_up,
                 (false, false) => false,
-            });
+            }
+        });
         if !over {
             return None;
         }
@@ -267,7 +276,8 @@ impl Reading {
         self.start(None, &mut items);
         let running = self.running.take()?;
         // An interrupt that comes before the code has begun makes ipykernel forget the request.
-        let reply = running.reply.unwrap_or_else(|| ExecuteReply::without_words("aborted"));
+        let otherwise = if running.has_no_reply { "ok" } else { "aborted" };
+        let reply = running.reply.unwrap_or_else(|| ExecuteReply::without_words(otherwise));
         if !running.idle {
             items.push(OutputItem::Event(Event::OutputLost));
         }
@@ -285,7 +295,9 @@ impl Reading {
         let told = running.python && name == "UsageError";
         if status == Status::Error && !running.raised && !name.is_empty() && !told {
             let message = reply.evalue.unwrap_or_default();
-            items.push(OutputItem::Event(Event::Error { name, message, traceback: reply.traceback }));
+            // IPython sends the traceback that it showed last, which may be that of an earlier exception.
+            let traceback = if running.python { Vec::new() } else { reply.traceback };
+            items.push(OutputItem::Event(Event::Failure { name, message, traceback }));
         }
         let execution_count = if running.hidden { None } else { reply.execution_count };
         items.push(OutputItem::Event(Event::Done(Outcome { status, execution_count, cancelled })));

@@ -161,7 +161,7 @@ mod tests {
 
     fn read(content: &serde_json::Value) -> Setup {
         let content = content.to_string().into();
-        answer(&Message { kind: "execute_reply".into(), id: "1".into(), parent: None, content, number: None })
+        answer(&Message { kind: "execute_reply".into(), id: "1".into(), content, ..Message::default() })
     }
 
     fn hex(json: &serde_json::Value) -> String {

@@ -21,6 +21,12 @@ def start(given, namespace):
             stays = (os.getcwd(), "%s: %s" % (error.strerror, given["cwd"]))
             given["cwd"] = os.getcwd()
 
+        # Code that we run stays out of the user's own history. Our own processes are started with one in memory.
+        try:
+            namespace["get_ipython"]().history_manager.enabled = False
+        except Exception:
+            pass
+
     if sys.path[:1] != [given["cwd"]]:
         sys.path.insert(0, given["cwd"])
 
@@ -62,7 +68,13 @@ def start(given, namespace):
                     line = step.tb_lineno
                 step = step.tb_next
             failed.append(
-                {"name": name, "path": path, "error": type(error).__name__, "message": str(error), "line": line}
+                {
+                    "name": name,
+                    "path": path,
+                    "error": type(error).__name__,
+                    "message": str(error),
+                    "line": line,
+                }
             )
 
     if given["prelude"] is not None:

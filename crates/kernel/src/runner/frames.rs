@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use cellist_output::{MimeBundle, RawJson};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::bars::Comm;
+use crate::comm::{CommContent, CommKind, CommMessage, SentComm};
 use crate::event::{Event, Outcome, Status};
 use crate::kernel::{ExecutionId, Request};
 use crate::launch::Launch;
@@ -21,13 +24,46 @@ pub(super) const LARGEST_FRAME: usize = cellist_output::wire::RUNNER_FRAME;
 #[derive(Serialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
 pub(super) enum Ask<'a> {
-    Start { token: &'a str, prelude: Option<&'a str>, modules: Vec<ModuleFile<'a>> },
-    Execute { execution: u64, code: &'a str, hidden: bool, variables: Variables<'a> },
-    Interrupt { id: u64, execution: u64 },
-    Complete { id: u64, code: &'a str, cursor: usize },
-    Inspect { id: u64, code: &'a str, cursor: usize, detail: bool },
-    IsComplete { id: u64, code: &'a str },
-    Ping { id: u64 },
+    Start {
+        token: &'a str,
+        prelude: Option<&'a str>,
+        modules: Vec<ModuleFile<'a>>,
+    },
+    Execute {
+        execution: u64,
+        code: &'a str,
+        hidden: bool,
+        variables: Variables<'a>,
+    },
+    Comm {
+        execution: u64,
+        kind: &'static str,
+        content: SentComm<'a>,
+        metadata: &'a RawJson,
+        buffers: Vec<String>,
+    },
+    Interrupt {
+        id: u64,
+        execution: u64,
+    },
+    Complete {
+        id: u64,
+        code: &'a str,
+        cursor: usize,
+    },
+    Inspect {
+        id: u64,
+        code: &'a str,
+        cursor: usize,
+        detail: bool,
+    },
+    IsComplete {
+        id: u64,
+        code: &'a str,
+    },
+    Ping {
+        id: u64,
+    },
     Exit,
 }
 
@@ -59,6 +95,12 @@ impl<'a> Ask<'a> {
     pub(super) fn execute(id: ExecutionId, request: &'a Request) -> Ask<'a> {
         let Request { code, hidden, variables, tag: _ } = request;
         Ask::Execute { execution: id.0, code, hidden: *hidden, variables: Variables(variables) }
+    }
+
+    pub(super) fn comm(id: ExecutionId, message: &'a CommMessage) -> Ask<'a> {
+        let buffers = message.buffers.iter().map(|buffer| STANDARD.encode(buffer)).collect();
+        let (kind, content, metadata) = (message.kind.name(), message.content(), &message.metadata);
+        Ask::Comm { execution: id.0, kind, content, metadata, buffers }
     }
 
     /// The line that is sent.
@@ -111,20 +153,15 @@ pub(super) enum RunnerFrame {
     },
     /// Text from here on is that of an earlier execution, or no longer.
     Owner(Option<u64>),
-    /// A message of a program to a widget, in the widgets' own protocol.
-    Widget(Box<WidgetMessage>),
+    /// A message of a program to a widget; of an earlier execution, where one is named.
+    Comm {
+        message: Box<CommMessage>,
+        execution: Option<u64>,
+    },
     Done {
         execution: u64,
         outcome: Outcome,
     },
-}
-
-/// A widget's life.
-#[derive(Debug)]
-pub(super) enum WidgetMessage {
-    Open(Comm),
-    Message(Comm),
-    Close(Comm),
 }
 
 /// A runner's description of itself.
@@ -182,6 +219,7 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<RunnerLine> {
         notices,
         kind,
         content,
+        buffers,
         reply_to,
         error,
         matches,
@@ -221,13 +259,11 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<RunnerLine> {
         "clear_output" => RunnerFrame::Event(Event::ClearOutput { wait }),
         "error" => RunnerFrame::Event(Event::Error { name, message, traceback }),
         "input_requested" => RunnerFrame::Event(Event::InputRequested),
-        "widget" => {
-            let comm = content.ok_or_else(|| missing("content"))?;
-            RunnerFrame::Widget(Box::new(match kind.as_str() {
-                "comm_open" => WidgetMessage::Open(comm),
-                "comm_close" => WidgetMessage::Close(comm),
-                _ => WidgetMessage::Message(comm),
-            }))
+        "comm" | "widget" => {
+            let content = content.ok_or_else(|| missing("content"))?;
+            let kind = CommKind::named(&kind).ok_or_else(|| missing("kind"))?;
+            let message = Box::new(content.message(kind, metadata, unpacked(&buffers)?));
+            RunnerFrame::Comm { message, execution: owner }
         }
         "done" => {
             let status = match status.as_deref() {
@@ -246,6 +282,12 @@ pub(super) fn read(line: &[u8]) -> serde_json::Result<RunnerLine> {
         (frame, _) => frame,
     };
     Ok(RunnerLine::Placed { mark, frame })
+}
+
+/// Binary values, which are base64 in a frame.
+fn unpacked(buffers: &[Cow<'_, str>]) -> serde_json::Result<Vec<Bytes>> {
+    let unpack = |text: &Cow<'_, str>| STANDARD.decode(text.as_bytes()).map(Bytes::from);
+    buffers.iter().map(unpack).collect::<Result<_, _>>().map_err(serde::de::Error::custom)
 }
 
 fn missing(field: &'static str) -> serde_json::Error {
@@ -289,7 +331,9 @@ struct Fields<'a> {
     notices: Vec<String>,
     #[serde(default)]
     kind: String,
-    content: Option<Comm>,
+    content: Option<CommContent>,
+    #[serde(default)]
+    buffers: Vec<Cow<'a, str>>,
     reply_to: Option<u64>,
     error: Option<String>,
     #[serde(default)]
@@ -317,6 +361,28 @@ mod tests {
             panic!("not a display");
         };
         assert_eq!(serde_json::to_string(&data).unwrap(), r#"{"application/json":{"b":1e0,"a":2}}"#);
+    }
+
+    #[test]
+    fn a_message_to_a_widget_has_its_buffers() {
+        let line = br#"{"mark":1,"frame":"comm","kind":"comm_open","owner":4,"metadata":{"version":"2"},"buffers":["AP8="],
+            "content":{"comm_id":"c","target_name":"jupyter.widget","target_module":null,"data":{"state":{"a":1e0}}}}"#;
+        let RunnerLine::Placed { frame: RunnerFrame::Comm { message, execution: Some(4) }, .. } =
+            read(line).unwrap()
+        else {
+            panic!("not a message of execution 4");
+        };
+        assert_eq!((message.kind, message.target.as_deref()), (CommKind::Open, Some("jupyter.widget")));
+        assert_eq!(
+            (message.data.get(), message.metadata.get()),
+            (r#"{"state":{"a":1e0}}"#, r#"{"version":"2"}"#)
+        );
+        assert_eq!(message.buffers, [&[0, 0xff][..]]);
+        let sent = String::from_utf8(Ask::comm(ExecutionId(5), &message).line()).unwrap();
+        let content =
+            r#""content":{"comm_id":"c","data":{"state":{"a":1e0}},"target_name":"jupyter.widget"}"#;
+        assert!(sent.starts_with(r#"{"request":"comm","execution":5,"kind":"comm_open""#), "{sent}");
+        assert!(sent.contains(content) && sent.contains(r#""buffers":["AP8="]"#), "{sent}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use cellist_output::{MimeBundle, RawJson, StreamName};
 use serde::{Deserialize, Serialize};
 
+use crate::comm::{CommKind, CommMessage};
 use crate::error::Error;
 use crate::event::{Death, Event, Outcome, Status};
 
@@ -73,6 +74,7 @@ impl fmt::Display for Transcript {
     }
 }
 
+// Everything that a line may hold, flat, so that a line is easy to write by hand.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TranscriptLine {
@@ -119,6 +121,33 @@ struct TranscriptLine {
     out_of_memory: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     behind: Option<GatewayIncident>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    comm: Option<RecordedComm>,
+}
+
+/// A message to a widget; its id stands beside it.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordedComm {
+    kind: RecordedKind,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
+    #[serde(default)]
+    data: RawJson,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    buffers: Vec<Vec<u8>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    request: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    late: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RecordedKind {
+    Open,
+    Message,
+    Close,
 }
 
 /// An incident of a kernel behind a gateway.
@@ -147,9 +176,11 @@ enum Name {
     Result,
     ClearOutput,
     Error,
+    Failure,
     InputRequested,
     Progress,
     WidgetText,
+    Comm,
     OutputLost,
     OutputRefused,
     Done,
@@ -186,6 +217,30 @@ mod present {
     }
 }
 
+impl RecordedComm {
+    fn of(message: &CommMessage) -> RecordedComm {
+        let kind = match message.kind {
+            CommKind::Open => RecordedKind::Open,
+            CommKind::Message => RecordedKind::Message,
+            CommKind::Close => RecordedKind::Close,
+        };
+        let buffers = message.buffers.iter().map(|buffer| buffer.to_vec()).collect();
+        let (target, data) = (message.target.clone(), message.data.clone());
+        RecordedComm { kind, target, data, buffers, request: message.request.clone(), late: message.late }
+    }
+
+    fn message(self, comm_id: String, metadata: RawJson) -> CommMessage {
+        let RecordedComm { kind, target, data, buffers, request, late } = self;
+        let kind = match kind {
+            RecordedKind::Open => CommKind::Open,
+            RecordedKind::Message => CommKind::Message,
+            RecordedKind::Close => CommKind::Close,
+        };
+        let buffers = buffers.into_iter().map(Into::into).collect();
+        CommMessage { kind, comm_id, target, data, metadata, buffers, request, late }
+    }
+}
+
 impl TranscriptLine {
     fn of(step: &TranscriptStep) -> TranscriptLine {
         let TranscriptStep::Event(event) = step else {
@@ -197,6 +252,12 @@ impl TranscriptLine {
             metadata: Some(metadata.clone()),
             id: id.cloned(),
             ..named(name)
+        };
+        let raised = |event, name: &String, message: &String, traceback: &[String]| TranscriptLine {
+            name: Some(name.clone()),
+            text: Some(message.clone()),
+            traceback: traceback.to_owned(),
+            ..named(event)
         };
         match event {
             Event::Started { execution_count } => {
@@ -223,12 +284,8 @@ impl TranscriptLine {
                 ..shown(Name::Result, data, metadata, display_id.as_ref())
             },
             Event::ClearOutput { wait } => TranscriptLine { waits: *wait, ..named(Name::ClearOutput) },
-            Event::Error { name, message, traceback } => TranscriptLine {
-                name: Some(name.clone()),
-                text: Some(message.clone()),
-                traceback: traceback.clone(),
-                ..named(Name::Error)
-            },
+            Event::Error { name, message, traceback } => raised(Name::Error, name, message, traceback),
+            Event::Failure { name, message, traceback } => raised(Name::Failure, name, message, traceback),
             Event::InputRequested => named(Name::InputRequested),
             Event::Progress { label, done, total } => TranscriptLine {
                 name: Some(label.clone()),
@@ -240,6 +297,12 @@ impl TranscriptLine {
                 id: Some(model.clone()),
                 text: Some(text.clone()),
                 ..named(Name::WidgetText)
+            },
+            Event::Comm(message) => TranscriptLine {
+                id: Some(message.comm_id.clone()),
+                metadata: Some(message.metadata.clone()),
+                comm: Some(RecordedComm::of(message)),
+                ..named(Name::Comm)
             },
             Event::OutputLost => named(Name::OutputLost),
             Event::OutputRefused { what } => {
@@ -255,29 +318,23 @@ impl TranscriptLine {
                 cancelled: *cancelled,
                 ..named(Name::Done)
             },
-            Event::Died(death) => match death {
-                Death::Exit(code) => TranscriptLine { code: Some(*code), ..named(Name::Died) },
-                Death::Signal(signal) => TranscriptLine { signal: Some(signal.clone()), ..named(Name::Died) },
-                Death::OutOfMemory => TranscriptLine { out_of_memory: true, ..named(Name::Died) },
-                Death::Restarted => {
-                    TranscriptLine { behind: Some(GatewayIncident::Restarted), ..named(Name::Died) }
-                }
-                Death::Removed => {
-                    TranscriptLine { behind: Some(GatewayIncident::Removed), ..named(Name::Died) }
-                }
-                Death::OutOfReach(why) => TranscriptLine {
-                    behind: Some(GatewayIncident::OutOfReach),
-                    text: Some(why.clone()),
-                    ..named(Name::Died)
-                },
-                Death::Refused(what) => TranscriptLine {
-                    behind: Some(GatewayIncident::Refused),
-                    text: Some(what.clone()),
-                    ..named(Name::Died)
-                },
-                Death::Unknown => named(Name::Died),
-            },
+            Event::Died(death) => TranscriptLine::of_death(death),
         }
+    }
+
+    fn of_death(death: &Death) -> TranscriptLine {
+        let died = TranscriptLine { event: Some(Name::Died), ..TranscriptLine::default() };
+        let (behind, text) = match death {
+            Death::Exit(code) => return TranscriptLine { code: Some(*code), ..died },
+            Death::Signal(signal) => return TranscriptLine { signal: Some(signal.clone()), ..died },
+            Death::OutOfMemory => return TranscriptLine { out_of_memory: true, ..died },
+            Death::Unknown => return died,
+            Death::Restarted => (GatewayIncident::Restarted, None),
+            Death::Removed => (GatewayIncident::Removed, None),
+            Death::OutOfReach(why) => (GatewayIncident::OutOfReach, Some(why.clone())),
+            Death::Refused(what) => (GatewayIncident::Refused, Some(what.clone())),
+        };
+        TranscriptLine { behind: Some(behind), text, ..died }
     }
 
     fn step(self) -> Result<TranscriptStep, &'static str> {
@@ -312,6 +369,11 @@ impl TranscriptLine {
                 message: self.text.unwrap_or_default(),
                 traceback: self.traceback,
             },
+            Name::Failure => Event::Failure {
+                name: self.name.unwrap_or_default(),
+                message: self.text.unwrap_or_default(),
+                traceback: self.traceback,
+            },
             Name::InputRequested => Event::InputRequested,
             Name::Progress => Event::Progress {
                 label: self.name.unwrap_or_default(),
@@ -320,6 +382,10 @@ impl TranscriptLine {
             },
             Name::WidgetText => {
                 Event::WidgetText { model: self.id.unwrap_or_default(), text: self.text.unwrap_or_default() }
+            }
+            Name::Comm => {
+                let comm = self.comm.ok_or("a message to a widget has `comm`")?;
+                Event::Comm(Box::new(comm.message(self.id.unwrap_or_default(), metadata)))
             }
             Name::OutputLost => Event::OutputLost,
             Name::OutputRefused => Event::OutputRefused { what: self.text.unwrap_or_default() },
@@ -354,7 +420,18 @@ mod tests {
     fn every_event_comes_back_from_its_line() {
         let data = MimeBundle::text("text/plain", "x");
         let metadata = RawJson::new(r#"{"k":1e0}"#).unwrap();
+        let comm = Event::Comm(Box::new(CommMessage {
+            kind: CommKind::Open,
+            comm_id: "c".into(),
+            target: Some("jupyter.widget".into()),
+            data: RawJson::new(r#"{"state":{"value":1e0}}"#).unwrap(),
+            metadata: metadata.clone(),
+            buffers: vec![vec![0, 0xff].into()],
+            request: Some("r".into()),
+            late: true,
+        }));
         let events = [
+            comm,
             Event::Started { execution_count: None },
             Event::Started { execution_count: Some(3) },
             Event::Stream { name: StreamName::Stdout, bytes: "a\n".into(), late: false },
@@ -364,6 +441,7 @@ mod tests {
             Event::Result { execution_count: Some(3), data, metadata, display_id: Some("a".into()) },
             Event::ClearOutput { wait: true },
             Event::Error { name: "E".into(), message: "m".into(), traceback: vec!["t".into()] },
+            Event::Failure { name: "E".into(), message: "m".into(), traceback: Vec::new() },
             Event::InputRequested,
             Event::Progress { label: "l".into(), done: 1.5, total: None },
             Event::OutputLost,

@@ -20,7 +20,7 @@ const SCHEME: &str = "hmac-sha256";
 /// A socket path must fit into 108 bytes with the NUL behind it, on some systems into 104.
 const LONGEST_SOCKET_PATH: usize = 103;
 
-/// The content of a connection file.
+/// The content of a connection file, field by field as Jupyter writes it.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct ConnectionFile {
     #[serde(default = "tcp")]

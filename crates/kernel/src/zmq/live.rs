@@ -1,5 +1,6 @@
 //! One kernel process with its sockets and tasks, from its start to its end. A restart makes a new one.
 
+mod connecting;
 mod signs;
 
 use std::process::Stdio;
@@ -8,32 +9,26 @@ use std::time::Duration;
 
 use cellist_platform::fault::{self, Site};
 use serde_json::json;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
+use super::KernelCommand;
 use super::connection::{ConnectionFile, Place, Private, Sockets};
-use super::faults::Faults;
-use super::lanes::{self, LaneOpening};
 use super::log::Log;
-use super::published::Published;
-use super::zmtp::{Fault, Reader, ZmtpWriter};
-use super::{InterruptMode, KernelCommand};
 use crate::error::{Error, Result};
-use crate::event::Death;
 use crate::guard::Guard;
-use crate::jupyter::client::{COMMANDS, Client, KernelInfo};
+use crate::jupyter::client::Client;
 use crate::jupyter::lane::Channel;
-use crate::jupyter::listener::{Farewell, Interrupter, Listener, ListenerCommand};
-use crate::jupyter::message::{Key, Message, Session};
-use crate::jupyter::pending::Pending;
+use crate::jupyter::listener::ListenerCommand;
+use crate::jupyter::opening::ListenerHandle;
 use crate::jupyter::setup::{Given, Sign};
 use crate::jupyter::trace::Tracer;
 use crate::kernel::State;
 use crate::kernelspec::expand;
-use crate::late::LateOutput;
 use crate::launch::Launch;
 use crate::process::{Process, Spawn};
+use connecting::Child;
 use signs::{BEAT, beat, watch_beats, watch_death};
 
 /// How long a kernel may take to leave when asked, as long as Jupyter gives it.
@@ -51,7 +46,7 @@ pub(super) struct ZmqProcess {
     /// Told when the connection to the kernel ends.
     lost: Arc<Notify>,
     pub(super) process: Option<Arc<Process>>,
-    listener: Mutex<Option<JoinHandle<()>>>,
+    listener: ListenerHandle,
     watchers: Vec<JoinHandle<()>>,
     // Dropped after the process.
     log: Option<Log>,
@@ -71,9 +66,8 @@ impl ZmqProcess {
             return Err(Error::NoFolder { path: launch.cwd.clone() });
         }
         let within = launch.startup_timeout;
-        // All kernels that are written in Python can listen on files. Of others some cannot: they die, or
-        // wait for something that never comes.
-        if command.is_python() {
+        // ipykernel can listen on files. Of other kernels some cannot: they die, or wait for something that never comes.
+        if command.is_ipykernel() {
             return ZmqProcess::start_on(Sockets::Files, within, command, launch, guard, state).await;
         }
         let began = Instant::now();
@@ -105,7 +99,7 @@ impl ZmqProcess {
         let ready = async {
             let mut live = ZmqProcess::connect(
                 &private.connection,
-                Some((process.clone(), command, &private)),
+                Some(Child { process: &process, command, private: &private }),
                 state,
                 tracer,
             )
@@ -150,113 +144,6 @@ impl ZmqProcess {
         Ok(live)
     }
 
-    /// Returns when the kernel has answered and was heard.
-    async fn connect(
-        connection: &ConnectionFile,
-        child: Option<(Arc<Process>, &KernelCommand, &Private)>,
-        state: &Arc<watch::Sender<State>>,
-        tracer: Tracer,
-    ) -> Result<ZmqProcess> {
-        let failed = |source| Error::Io { what: "the kernel cannot be reached".into(), source };
-        let session = Arc::new(Session::new(Key::new(&connection.key)).map_err(failed)?);
-        let [iopub, shell, control, stdin] =
-            [Channel::Iopub, Channel::Shell, Channel::Control, Channel::Stdin]
-                .map(|channel| connection.place(channel));
-        let (iopub, shell, control, stdin) = tokio::try_join!(
-            lanes::subscriber(&iopub),
-            lanes::dealer(&shell, &session),
-            lanes::dealer(&control, &session),
-            lanes::dealer(&stdin, &session),
-        )
-        .map_err(|fault| match fault {
-            Fault::Broken(source) => failed(source),
-            Fault::Violation(what) => Error::Dead { death: Death::Refused(what) },
-        })?;
-
-        let pending = Arc::new(Pending::default());
-        let (commands, receiver) = mpsc::channel(COMMANDS);
-        let answering = Client::answering(&pending, &commands);
-        let answer = move |message: Message| {
-            let answering = answering.clone();
-            async move { answering.take(message).await }
-        };
-        let faults = Faults {
-            state: state.clone(),
-            pending: pending.clone(),
-            child: child.as_ref().map(|(process, _, _)| process.clone()),
-        };
-        let opening = |channel| LaneOpening {
-            channel,
-            session: session.clone(),
-            tracer: tracer.clone(),
-            faults: faults.clone(),
-            commands: commands.downgrade(),
-        };
-        let shell = opening(Channel::Shell).open(shell, answer.clone());
-        let control = opening(Channel::Control).open(control, answer);
-        open_stdin(stdin, opening(Channel::Stdin), &session, &commands);
-
-        let (heard, has_heard) = watch::channel(false);
-        let (taking, taken) = watch::channel(false);
-        let lost = Arc::new(Notify::new());
-        let interrupter = match &child {
-            Some((process, command, _)) if command.interrupt_mode == InterruptMode::Signal => {
-                Interrupter::Signal(process.clone())
-            }
-            _ => Interrupter::Message(control.clone()),
-        };
-        let farewell =
-            child.as_ref().map_or(Farewell::None, |(_, _, private)| Farewell::Sign(private.heard()));
-        let late = LateOutput::default();
-        let listener = Listener {
-            source: Published {
-                socket: Some(iopub),
-                session: session.clone(),
-                tracer,
-                lost: lost.clone(),
-                faults,
-            },
-            session: session.clone(),
-            commands: receiver,
-            shell: shell.clone(),
-            interrupter,
-            state: state.clone(),
-            child: child.as_ref().map(|(process, _, _)| process.clone()),
-            farewell,
-            heard,
-            taken: taking,
-            late: late.clone(),
-        };
-        let listener = tokio::spawn(listener.run());
-        let mut client = Client {
-            session,
-            shell,
-            control,
-            pending,
-            commands,
-            late,
-            info: KernelInfo::default(),
-            presumed_language: child
-                .as_ref()
-                .map(|(_, command, _)| command.language.clone())
-                .unwrap_or_default(),
-            taken,
-            variables: Mutex::default(),
-        };
-        let listener = AbortOnDrop(Some(listener));
-        client.info = client.until_ready(has_heard).await?;
-        Ok(ZmqProcess {
-            client: Arc::new(client),
-            heartbeat: connection.place(Channel::Heartbeat),
-            lost,
-            process: child.map(|(process, _, _)| process),
-            listener: Mutex::new(listener.keep()),
-            watchers: Vec::new(),
-            log: None,
-            private: Mutex::new(None),
-        })
-    }
-
     /// Returns when the kernel has shown that it is there.
     pub(super) async fn beat(&self) -> Result<()> {
         match tokio::time::timeout(BEAT, beat(&self.heartbeat)).await {
@@ -289,10 +176,7 @@ impl ZmqProcess {
         } else {
             let _ = self.client.commands.send(ListenerCommand::Leave).await;
         }
-        let listener = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(listener) = listener {
-            let _ = listener.await;
-        }
+        self.listener.ended().await;
         self.client.pending.close();
         self.private.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
@@ -304,26 +188,6 @@ impl Drop for ZmqProcess {
             process.kill();
         }
         self.watchers.iter().for_each(JoinHandle::abort);
-        if let Some(listener) = self.listener.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            listener.abort();
-        }
-    }
-}
-
-/// A task that ends when this is dropped, unless it is kept.
-struct AbortOnDrop(Option<JoinHandle<()>>);
-
-impl AbortOnDrop {
-    fn keep(mut self) -> Option<JoinHandle<()>> {
-        self.0.take()
-    }
-}
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        if let Some(task) = &self.0 {
-            task.abort();
-        }
     }
 }
 
@@ -380,38 +244,4 @@ fn no_ipykernel(command: &KernelCommand) -> Error {
         message: format!("ipykernel is not installed for {}", python.display()),
         hint: Some(format!("{} -m pip install ipykernel", python.display())),
     }
-}
-
-/// A kernel that asks for input although it was told not to gets an empty line.
-fn open_stdin(
-    socket: (Reader, ZmtpWriter),
-    opening: LaneOpening,
-    session: &Arc<Session>,
-    commands: &mpsc::Sender<ListenerCommand>,
-) {
-    let (replies, mut waiting) = mpsc::channel::<Message>(1);
-    let lane = opening.open(socket, move |message| {
-        let replies = replies.clone();
-        async move {
-            if message.kind == "input_request" {
-                let _ = replies.send(message).await;
-            }
-        }
-    });
-    let (session, commands) = (session.clone(), commands.downgrade());
-    tokio::spawn(async move {
-        // Ends with the kernel: nobody else listens to commands then.
-        loop {
-            let Some(commands) = commands.upgrade() else { break };
-            tokio::select! {
-                question = waiting.recv() => {
-                    let Some(question) = question else { break };
-                    let _ = commands.send(ListenerCommand::InputRequested).await;
-                    let (_, frames) = session.build("input_reply", Some(&question), &json!({"value": ""}));
-                    lane.send(frames).await;
-                }
-                () = commands.closed() => break,
-            }
-        }
-    });
 }

@@ -18,7 +18,7 @@ pub(super) struct Receiving {
 
 enum ReceiveState {
     /// The writer is kept: the kernel would take its end for ours.
-    Open(Reader, #[expect(dead_code, reason = "held open")] ZmtpWriter),
+    Open(Box<Reader>, #[expect(dead_code, reason = "held open")] ZmtpWriter),
     Connecting(JoinHandle<(Reader, ZmtpWriter)>),
 }
 
@@ -36,7 +36,7 @@ pub(super) enum ReceiveStep {
 impl Receiving {
     pub(super) async fn connect(place: Place) -> Result<Receiving, Fault> {
         let (reader, writer) = zmtp::connect(&place, SocketType::Subscriber, "").await?;
-        Ok(Receiving { place, state: ReceiveState::Open(reader, writer) })
+        Ok(Receiving { place, state: ReceiveState::Open(Box::new(reader), writer) })
     }
 
     /// The next of it. Nothing is lost when this is dropped.
@@ -52,7 +52,7 @@ impl Receiving {
             },
             ReceiveState::Connecting(task) => match task.await {
                 Ok((reader, writer)) => {
-                    self.state = ReceiveState::Open(reader, writer);
+                    self.state = ReceiveState::Open(Box::new(reader), writer);
                     ReceiveStep::Back
                 }
                 Err(error) => ReceiveStep::Violation(error.to_string()),

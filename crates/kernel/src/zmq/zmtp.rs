@@ -25,6 +25,9 @@ const ADDRESSES: usize = 16;
 /// Which part behind the delimiter is the content.
 const CONTENT: usize = 4;
 
+/// Which part behind the delimiter is the header.
+const HEADER: usize = 1;
+
 const MORE: u8 = 1;
 const LONG: u8 = 2;
 const COMMAND: u8 = 4;
@@ -193,6 +196,10 @@ struct ZmtpMessage {
     count: usize,
     /// How many parts have come since the delimiter.
     behind: Option<usize>,
+    /// Whether the parts behind the content are kept, which only messages to widgets have.
+    has_buffers: bool,
+    /// How many bytes of content and buffers are kept.
+    kept: u64,
     skipped: u64,
     too_large: Option<TooLarge>,
 }
@@ -211,13 +218,15 @@ impl ZmtpMessage {
                 });
             }
             None => wire::check("the address of a message", length, READ).map(|()| true)?,
-            Some(CONTENT) => match wire::check("a message", length, KERNEL_MESSAGE) {
-                Ok(()) => true,
-                Err(error) => {
-                    self.too_large = Some(error);
-                    false
+            Some(behind) if behind == CONTENT || behind > CONTENT && self.has_buffers => {
+                match self.fit(length) {
+                    Ok(()) => true,
+                    Err(error) => {
+                        self.too_large = Some(error);
+                        false
+                    }
                 }
-            },
+            }
             Some(behind) if behind < CONTENT => {
                 wire::check("the head of a message", length, KERNEL_PART).map(|()| true)?
             }
@@ -232,9 +241,20 @@ impl ZmtpMessage {
         Ok(keeps)
     }
 
+    /// Whether so many bytes more are not too many.
+    fn fit(&mut self, length: u64) -> Result<(), TooLarge> {
+        self.kept = self.kept.saturating_add(length);
+        wire::check("a message", self.kept, KERNEL_MESSAGE)
+    }
+
     fn take(&mut self, part: Option<Bytes>) {
         match &mut self.behind {
-            Some(behind) => *behind += 1,
+            Some(behind) => {
+                if *behind == HEADER {
+                    self.has_buffers = part.as_deref().is_some_and(is_of_widget);
+                }
+                *behind += 1;
+            }
             None if part.as_deref() == Some(DELIMITER) => self.behind = Some(0),
             None => {}
         }
@@ -388,6 +408,11 @@ impl Reader {
         }
         Ok(())
     }
+}
+
+/// Whether a header is that of a message to a widget, as far as a look at its bytes tells.
+fn is_of_widget(header: &[u8]) -> bool {
+    memchr::memmem::find(header, b"\"comm_").is_some()
 }
 
 fn hung_up() -> Fault {

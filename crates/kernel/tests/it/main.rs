@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail where tests may")]
 
 mod attacks;
+mod contract;
 mod gateway;
 mod guard;
 mod kernelspec;

@@ -1,5 +1,6 @@
 //! Real Jupyter kernels over ZeroMQ.
 
+pub(crate) mod alike;
 mod asking;
 pub(crate) mod bed;
 mod ending;

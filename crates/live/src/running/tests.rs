@@ -1,4 +1,5 @@
 mod kernels;
+mod whole_runs;
 
 use std::sync::Arc;
 
@@ -28,11 +29,15 @@ impl Desk {
             let name = char::from(b'a' + u8::try_from(at).unwrap()).to_string();
             notebook.insert_named(at, name.as_str().into(), CellType::Code, source);
         }
+        Desk::of(notebook.to_bytes(), Kernels::new()).await
+    }
+
+    /// A notebook with these bytes.
+    async fn of(notebook: Vec<u8>, kernels: Kernels) -> Desk {
         let scratch = Scratch::new();
-        let path = scratch.write("nb.ipynb", notebook.to_bytes());
+        let path = scratch.write("nb.ipynb", notebook);
         let documents = Documents::new(Store::new(Home::at(scratch.path().join("home"))));
         let document = documents.open(&path).await.unwrap();
-        let kernels = Kernels::new();
         kernels.sessions.tell_notebooks(Arc::new(documents.clone()));
         Desk { scratch, documents, document, kernels }
     }
@@ -44,7 +49,7 @@ impl Desk {
     async fn run_until(&self, cells: &[&str], cancel: Cancel) -> RunReport {
         let key = SessionKey::of_notebook(self.document.path());
         let batch = batch(cells);
-        let batch = Batch { call: Call { key, ..batch.call }, ..batch };
+        let batch = Batch { call: SessionCall { key, ..batch.call }, ..batch };
         self.document.run(&self.kernels.sessions, batch, ann(), cancel).await.unwrap()
     }
 
@@ -102,7 +107,7 @@ fn stale(view: &View, cell: &str) -> Vec<Stale> {
 async fn cells_run_in_order_and_their_outputs_and_states_are_in_the_notebook_and_the_file() {
     let desk = Desk::new(&["out a\nresult 1", "", "out c"]).await;
     let report = desk.run(&["a", "b", "c"]).await;
-    assert_eq!((report.status, report.cells.len(), report.saved), (Status::Ok, 2, true));
+    assert_eq!((report.status, report.cells.len(), report.unsaved), (Status::Ok, 2, None));
     assert_eq!(desk.texts(), ["a|1", "", "c"]);
     let saved = std::fs::read(desk.scratch.path().join("nb.ipynb")).unwrap();
     let saved: serde_json::Value = serde_json::from_slice(&saved).unwrap();
@@ -283,7 +288,7 @@ async fn a_cell_that_the_session_refuses_does_not_lose_the_report_of_those_befor
     let Err(RunError::Stopped { error, cell, report }) = ran else { panic!("{ran:?}") };
     assert!(matches!(error, SessionError::CannotStart { .. }) && cell.as_str() == "b", "{error}");
     assert_eq!((report.status, report.cells.len(), report.not_run), (Status::Error, 1, 2));
-    assert!(report.saved && report.cells[0].report.status == Status::Ok);
+    assert!(report.unsaved.is_none() && report.cells[0].report.status == Status::Ok);
     assert_eq!(desk.texts(), ["a", "", ""]);
     let view = desk.document.view();
     assert!(["a", "b", "c"].iter().all(|cell| activity(&view, cell) == Activity::Idle));

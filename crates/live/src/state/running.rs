@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use cellist_notebook::{CellId, CellType, Notebook};
 use cellist_output::Output;
-use cellist_session::execution::{CellOutputs, RunOutputs, TIMING};
-use cellist_session::run::{LANGUAGE, is_run, may_fail, title};
+use cellist_session::cells::{LANGUAGE, is_run, may_fail, title};
+use cellist_session::execution::{CellOutputs, RunOutputs, TIMING, WIDGETS};
 use cellist_session::sessions::LateOutputs;
 use cellist_store::receipts::Receipt;
 use serde_json::Value;
@@ -60,8 +60,8 @@ impl State {
     }
 
     /// Writes the end of a cell of a run into the notebook.
-    pub(crate) fn end_cell(&mut self, ended: EndedCell, outputs: &RunOutputs, author: &Author, now: u64) {
-        self.show_elsewhere(outputs, author, now);
+    pub(crate) fn end_cell(&mut self, ended: EndedCell, run: &RunOutputs, author: &Author, now: u64) {
+        self.show_elsewhere(run, author, now);
         let EndedCell { cell, outputs, has_timing, language, receipt, is_lost } = ended;
         let mut acts = Vec::new();
         let language = language.filter(|language| self.notebook.metadata().get(LANGUAGE) != Some(language));
@@ -76,6 +76,10 @@ impl State {
             }
             self.notebook_mut().set_outputs(at, &outputs.outputs, outputs.execution_count);
             acts.push(Act::Outputs { cell: cell.clone() });
+        }
+        if let Some(widgets) = run.widgets(&self.notebook) {
+            self.notebook_mut().set_metadata(WIDGETS, &widgets);
+            acts.push(Act::Metadata { cell: None });
         }
         self.note_outputs(acts, author, now);
         self.conditions_mut().end(&cell, receipt.clone(), is_lost);

@@ -7,7 +7,7 @@ use cellist_live::{Actor, ActorKind, Author, Batch, Document, Documents};
 use cellist_notebook::{CellId, Notebook};
 use cellist_output::{Output, StreamName};
 use cellist_session::execution::Cancel;
-use cellist_session::sessions::{Call, Kind, RunFeed, SessionKey};
+use cellist_session::sessions::{Kind, RunFeed, SessionCall, SessionKey};
 use testkit::until;
 
 use crate::bed::Bed as Files;
@@ -48,12 +48,12 @@ impl Desk {
         SessionKey::of_notebook(self.document.path())
     }
 
-    fn call(&self, code: &[&str]) -> Call {
+    pub(super) fn call(&self, code: &[&str]) -> SessionCall {
         let kind = Kind::Notebook { path: self.document.path().to_owned() };
-        Call { key: self.key(), kind, ..self.bed.call("s", code) }
+        SessionCall { key: self.key(), kind, ..self.bed.call("s", code) }
     }
 
-    fn author() -> Author {
+    pub(super) fn author() -> Author {
         Actor::new(ActorKind::Person, "ann").into()
     }
 
@@ -240,7 +240,7 @@ async fn a_bar_that_is_a_widget_ends_with_its_last_state_in_the_text_and_the_out
         let code = "from tqdm.auto import tqdm\nfor _ in tqdm(range(30), desc='load'): pass";
         let mut call = bed.call("s", &[code]);
         if let Backend::Runner = backend {
-            call.order.way = Way::Runner { python: testkit::python("kernels") };
+            Arc::make_mut(&mut call.order).way = Way::Runner { python: testkit::python("kernels") };
         }
         let report = last(in_time(done(&bed.sessions.call(call))).await);
         assert!(

@@ -13,4 +13,5 @@ mod replica;
 #[path = "../../../session/tests/it/sessions/bed.rs"]
 #[allow(dead_code, reason = "shared with the tests of sessions")]
 mod sessions;
+mod widgets;
 mod writers;

@@ -1,78 +1,79 @@
-//! An agent's way to whoever carries out its calls: taken when it is first needed, and taken anew when the host that was
-//! there is gone.
+//! The connection of an agent to the host service. Made on the first request, and again when the
+//! host is gone.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cellist_host::{Error, Event, Host, HostClient, HostService, Reply, Request, Starter};
-use cellist_tools::{Answer, Caller, Editor, Progress, ToolName};
+use cellist_tools::{CallProgress, Caller, EditorState, ToolAnswer, ToolName};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Where calls are carried out.
+/// The place where calls are executed.
 #[derive(Clone)]
-pub enum Reach {
-    /// By the host, which is started if need be.
+pub enum ServiceLocation {
+    /// The host process, which is started if needed.
     Host {
-        /// The host.
+        /// The registration to look for.
         host: Host,
-        /// How one is started.
+        /// The command that starts a host.
         starter: Starter,
     },
-    /// In this process.
+    /// This process.
     Here(Box<HostService>),
 }
 
-/// An agent. Cheap to keep: it is attached when it first asks something.
-pub(super) struct Agent {
-    reach: Reach,
+/// An agent. Cheap to create: it connects on its first request.
+pub(super) struct McpAgent {
+    location: ServiceLocation,
     caller: Caller,
-    /// Whether its client has gone away, and so does not mean to stop what runs.
+    /// Whether the client has disconnected. Its running calls then continue.
     gone: Arc<AtomicBool>,
     attaching: Mutex<Option<Attaching>>,
 }
 
-/// The way to a service, or why there is none.
-type Attaching = Shared<BoxFuture<'static, Result<HostClient, Unreachable>>>;
+/// A connection to a service in progress, shared by all callers.
+type Attaching = Shared<BoxFuture<'static, Result<HostClient, HostUnreachable>>>;
 
-/// Why nobody carries out a call, with what to do about it.
+/// The reason why no service can be reached, with a hint.
 #[derive(Clone, Debug)]
-pub(super) struct Unreachable(String);
+pub(super) struct HostUnreachable(String);
 
-impl fmt::Display for Unreachable {
+impl fmt::Display for HostUnreachable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl From<Error> for Unreachable {
-    fn from(error: Error) -> Unreachable {
+impl From<Error> for HostUnreachable {
+    fn from(error: Error) -> HostUnreachable {
         match error.hint() {
-            Some(hint) => Unreachable(format!("{error}: {hint}")),
-            None => Unreachable(error.to_string()),
+            Some(hint) => HostUnreachable(format!("{error}: {hint}")),
+            None => HostUnreachable(error.to_string()),
         }
     }
 }
 
-/// A call on its way.
-pub(super) struct Errand<'a> {
+/// A tool call in progress.
+pub(super) struct PendingCall<'a> {
     pub(super) tool: ToolName,
     pub(super) arguments: Value,
-    pub(super) news: &'a watch::Sender<Option<Progress>>,
-    /// When the answer is not wanted any more.
+    pub(super) news: &'a watch::Sender<Option<CallProgress>>,
+    /// Cancelled when the client no longer wants the answer.
     pub(super) unwanted: &'a CancellationToken,
 }
 
-impl Agent {
-    pub(super) fn new(reach: Reach, caller: Caller, gone: Arc<AtomicBool>) -> Agent {
-        Agent { reach, caller, gone, attaching: Mutex::new(None) }
+impl McpAgent {
+    pub(super) fn new(location: ServiceLocation, caller: Caller, gone: Arc<AtomicBool>) -> McpAgent {
+        McpAgent { location, caller, gone, attaching: Mutex::new(None) }
     }
 
-    /// The way to the service that was taken, or a new one. Goes on by itself when nobody waits for it. Needs a runtime.
+    /// The current connection, or a new one. Connecting continues if the caller is cancelled. Needs
+    /// a runtime.
     pub(super) fn attach(&self, name: Option<&str>) -> Attaching {
         let mut slot = self.attaching.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(attaching) = &*slot {
@@ -89,22 +90,26 @@ impl Agent {
         if let Some(name) = name {
             caller.name = name.chars().filter(|letter| !letter.is_control()).take(60).collect();
         }
-        let task = tokio::spawn(attach(self.reach.clone(), caller));
+        let task = tokio::spawn(attach(self.location.clone(), caller));
         let attaching = async move {
-            task.await.unwrap_or_else(|_| Err(Unreachable("the way to the host was given up".into())))
+            task.await.unwrap_or_else(|_| Err(HostUnreachable("connecting to the host was cancelled".into())))
         };
         let attaching = attaching.boxed().shared();
         *slot = Some(attaching.clone());
         attaching
     }
 
-    /// Asks something that is answered at once.
-    pub(super) async fn ask(&self, request: Request, name: Option<&str>) -> Result<Reply, Unreachable> {
+    /// Makes a request with an immediate answer.
+    pub(super) async fn ask(&self, request: Request, name: Option<&str>) -> Result<Reply, HostUnreachable> {
         Ok(self.attach(name).await?.ask(request).await?)
     }
 
-    /// What is in front of a person; as soon as that is something else than what is known, where something is.
-    pub(super) async fn editor(&self, known: Option<&Editor>, name: Option<&str>) -> Option<Editor> {
+    /// The state of the editor. With `known`, waits until it differs from that.
+    pub(super) async fn editor(
+        &self,
+        known: Option<&EditorState>,
+        name: Option<&str>,
+    ) -> Option<EditorState> {
         let request = match known {
             Some(known) => Request::NextEditor(Box::new(known.clone())),
             None => Request::Editor(None),
@@ -115,33 +120,33 @@ impl Agent {
         }
     }
 
-    /// Calls a tool.
-    pub(super) async fn call(&self, errand: &Errand<'_>, name: Option<&str>) -> Answer {
-        let mut may_repeat = errand.tool.definition().only_looks(self.caller.mode);
+    /// Calls a tool. Repeats a call once after a lost connection if it only reads.
+    pub(super) async fn call(&self, call: &PendingCall<'_>, name: Option<&str>) -> ToolAnswer {
+        let mut may_repeat = call.tool.definition().only_looks(self.caller.mode);
         loop {
             let client = match self.attach(name).await {
                 Ok(client) => client,
-                Err(error) => return Answer::failure(error),
+                Err(error) => return ToolAnswer::failure(error),
             };
-            match self.carry_out(&client, errand).await {
+            match self.execute(&client, call).await {
                 Ok(Reply::Tool(answer)) => return *answer,
                 Ok(other) => {
-                    return Answer::failure(format_args!("the host answered something else: {other:?}"));
+                    return ToolAnswer::failure(format_args!("unexpected reply from the host: {other:?}"));
                 }
                 Err(Error::Lost) if may_repeat => may_repeat = false,
                 Err(Error::Lost) => {
-                    return Answer::failure(
-                        "the connection to the host was lost before it answered: whether the call was carried out is \
-                         not known. Look at what is there before you repeat it",
+                    return ToolAnswer::failure(
+                        "the connection to the host was lost before it answered. The call may or may not have run: \
+                         check its effects before you repeat it",
                     );
                 }
-                Err(error) => return Answer::failure(Unreachable::from(error)),
+                Err(error) => return ToolAnswer::failure(HostUnreachable::from(error)),
             }
         }
     }
 
-    async fn carry_out(&self, client: &HostClient, errand: &Errand<'_>) -> Result<Reply, Error> {
-        let (tool, arguments) = (errand.tool.as_str().to_owned(), errand.arguments.clone());
+    async fn execute(&self, client: &HostClient, call: &PendingCall<'_>) -> Result<Reply, Error> {
+        let (tool, arguments) = (call.tool.as_str().to_owned(), call.arguments.clone());
         let pending = client.begin(Request::Tool { tool, arguments });
         let (stop, mut events) = (pending.stop(), pending.events());
         let done = pending.done();
@@ -151,8 +156,8 @@ impl Agent {
             tokio::select! {
                 biased;
                 reply = &mut done => return reply,
-                () = errand.unwanted.cancelled(), if is_wanted => {
-                    // What a client that went away has begun goes on.
+                () = call.unwanted.cancelled(), if is_wanted => {
+                    // A call of a client that disconnected continues.
                     if self.gone.load(Ordering::SeqCst) {
                         return Err(Error::Lost);
                     }
@@ -162,7 +167,7 @@ impl Agent {
                 news = events.changed(), if is_heard => match news {
                     Ok(()) => {
                         if let Some(Event::Tool(progress)) = events.borrow_and_update().clone() {
-                            errand.news.send_replace(Some(progress));
+                            call.news.send_replace(Some(progress));
                         }
                     }
                     Err(_) => is_heard = false,
@@ -172,10 +177,10 @@ impl Agent {
     }
 }
 
-async fn attach(reach: Reach, caller: Caller) -> Result<HostClient, Unreachable> {
-    let client = match reach {
-        Reach::Host { host, starter } => HostClient::attach_or_start(&host, &starter).await?,
-        Reach::Here(service) => HostClient::in_process(&service),
+async fn attach(location: ServiceLocation, caller: Caller) -> Result<HostClient, HostUnreachable> {
+    let client = match location {
+        ServiceLocation::Host { host, starter } => HostClient::attach_or_start(&host, &starter).await?,
+        ServiceLocation::Here(service) => HostClient::in_process(&service),
     };
     client.ask(Request::Introduce(Box::new(caller))).await?;
     Ok(client)

@@ -1,4 +1,4 @@
-//! Asks the person behind a client whether an agent may change a file that other programs run.
+//! Asks the user of a client whether an agent may change a file that other programs execute.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use rmcp::service::RequestContext;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-/// How long a person may take to answer.
+/// Time limit for the answer.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Whether a person consents to the change of a file. A client that cannot ask one has not consented.
+/// Whether the user consents to the change of a file. A client that cannot ask counts as a refusal.
 pub(super) async fn consents(context: &RequestContext<RoleServer>, tool: ToolName, path: &str) -> bool {
     let can_ask = context.peer.peer_info().is_some_and(|client| {
         let asking = client.capabilities.elicitation.as_ref();
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_plain_yes_is_consent() {
+    fn only_an_explicit_yes_is_consent() {
         let check = |answer: Value, expected: bool| assert_eq!(is_yes(&answer), expected, "{answer}");
         check(json!({ "action": "accept", "content": { "allow": true } }), true);
         check(json!({ "action": "accept", "content": { "allow": "true" } }), false);

@@ -1,4 +1,4 @@
-//! The protocol over HTTP, on this machine alone: whoever comes shows a token, and a page of elsewhere is turned away.
+//! MCP over HTTP on the loopback interface. Requests need a token, and foreign pages are refused.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,49 +16,49 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 
-use super::server::Server;
-use super::source::Source;
-use crate::guard::{Guard, MCP, check};
+use super::server::McpServer;
+use super::source::McpSource;
+use crate::guard::{HttpGuard, MCP, check};
 use crate::listen;
 
-/// How long a client that says nothing is remembered.
+/// Time until an idle client is forgotten.
 const REMEMBERED: Duration = Duration::from_secs(3600);
 
-/// Who is let in.
+/// The access rule of an MCP server.
 #[derive(Clone, Debug)]
-pub struct Door {
-    /// What a client has to show; nothing means that everybody on this machine may come.
+pub struct HttpAccess {
+    /// The token of clients. Without one, every process on this machine is accepted.
     pub token: Option<String>,
 }
 
-/// A server that can be reached.
+/// A bound MCP server.
 #[derive(Debug)]
-pub struct Listening {
-    /// Its address.
+pub struct McpHttpServer {
+    /// The address of the listener.
     pub address: SocketAddr,
     listener: TcpListener,
     router: Router,
 }
 
-/// Takes a place to listen at. Each client is served by a source of its own. Needs a runtime.
-pub async fn listen<S: Source>(
+/// Binds an address. Each client gets its own source. Needs a runtime.
+pub async fn listen<S: McpSource>(
     address: SocketAddr,
-    door: Door,
-    another: impl Fn() -> Server<S> + Send + Sync + 'static,
-) -> io::Result<Listening> {
+    door: HttpAccess,
+    another: impl Fn() -> McpServer<S> + Send + Sync + 'static,
+) -> io::Result<McpHttpServer> {
     if !address.ip().is_loopback() {
         let message = format!("{address} can be reached from other machines; use 127.0.0.1 or [::1]");
         return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
     }
     let listener = listen::bind(address)?;
     let address = listener.local_addr()?;
-    let guard = Guard::new(address.port(), door.token.as_deref());
+    let guard = HttpGuard::new(address.port(), door.token.as_deref());
     let router = router(another).layer(from_fn_with_state(guard, check));
-    Ok(Listening { address, listener, router })
+    Ok(McpHttpServer { address, listener, router })
 }
 
-impl Listening {
-    /// Its address for a client.
+impl McpHttpServer {
+    /// The URL for clients.
     pub fn url(&self) -> String {
         format!("http://{}{MCP}", self.address)
     }
@@ -69,13 +69,13 @@ impl Listening {
     }
 }
 
-/// What answers requests that were let in.
-pub(crate) fn router<S: Source>(another: impl Fn() -> Server<S> + Send + Sync + 'static) -> Router {
-    // Who may come is for the guard to say.
+/// The routes of MCP.
+pub(crate) fn router<S: McpSource>(another: impl Fn() -> McpServer<S> + Send + Sync + 'static) -> Router {
+    // The guard checks host and origin.
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()
-        // Above what a call may hold, so that a call that is too large is told so in its result.
+        // Above the limit of a call, so that a call that is too large gets a proper result.
         .with_max_request_body_bytes(MCP_MESSAGE);
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(REMEMBERED);
@@ -83,7 +83,7 @@ pub(crate) fn router<S: Source>(another: impl Fn() -> Server<S> + Send + Sync + 
     Router::new().route_service(MCP, service).layer(from_fn(bounded))
 }
 
-/// Refuses a request that announces more than is taken, before any of it is read.
+/// Refuses a request by its announced length, before the body is read.
 async fn bounded(request: Request, next: Next) -> Response {
     match wire::check("a request", request.body().size_hint().lower(), MCP_MESSAGE) {
         Ok(()) => next.run(request).await,

@@ -1,5 +1,4 @@
-//! A server of the protocol over any source of tools: which question goes where, what is refused before it gets there,
-//! and how far a call is.
+//! An MCP server over any source of tools: routes requests, checks limits and reports progress.
 
 use cellist_platform::contained::contained;
 use rmcp::model::{
@@ -13,21 +12,22 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::answer::refusal;
-use super::pace::tell;
-use super::source::{Call, Client, Source};
+use super::progress::send_progress;
+use super::source::{McpCall, McpClient, McpSource};
+use super::tool_result::refusal;
 
-/// The most that the arguments of a call may amount to: more than any cell, less than what would hold others up.
+/// Limit on the arguments of a call: larger than any cell, small enough not to block other calls.
 const MOST_ARGUMENTS: usize = 4 << 20;
 
-/// Methods that have parameters. A request for one of them whose parameters do not fit is not an unknown one.
+/// Methods with required parameters. For these, bad parameters are reported as such, not as an
+/// unknown method.
 const KNOWN: [&str; 3] = ["tools/call", "prompts/get", "resources/read"];
 
-/// Answers the requests of one client, or of all whose requests stand alone.
+/// Answers the requests of one client, or of all stateless ones.
 #[derive(Clone, Debug)]
-pub struct Server<S>(pub S);
+pub struct McpServer<S>(pub S);
 
-impl<S: Source> ServerHandler for Server<S> {
+impl<S: McpSource> ServerHandler for McpServer<S> {
     fn get_info(&self) -> ServerConfig {
         self.0.config()
     }
@@ -38,17 +38,17 @@ impl<S: Source> ServerHandler for Server<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
         context.peer.set_peer_info(request.clone());
-        self.0.met(&Client::of(&context), &context.peer);
+        self.0.connected(&McpClient::of(&context), &context.peer);
         let mut agreed = self.negotiate_initialize(&request)?;
-        // Whoever sends requests that stand alone is not there to be told.
-        if let Some(tools) = agreed.capabilities.tools.as_mut().filter(|_| self.0.tells_of_tools()) {
+        // Stateless clients cannot be notified.
+        if let Some(tools) = agreed.capabilities.tools.as_mut().filter(|_| self.0.notifies_of_tools()) {
             tools.list_changed = Some(true);
         }
         Ok(agreed)
     }
 
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        self.0.met(&Client::of(&context), &context.peer);
+        self.0.connected(&McpClient::of(&context), &context.peer);
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(versions, self.get_info()))
     }
@@ -58,7 +58,7 @@ impl<S: Source> ServerHandler for Server<S> {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.0.offered(&Client::of(&context)).await))
+        Ok(ListToolsResult::with_all_items(self.0.offered(&McpClient::of(&context)).await))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -76,8 +76,8 @@ impl<S: Source> ServerHandler for Server<S> {
         let size = request.arguments.as_ref().map_or(0, |arguments| arguments.values().map(weight).sum());
         if size > MOST_ARGUMENTS {
             return Ok(refusal(format_args!(
-                "the arguments of {} are {} MB, and at most {} MB are taken: write less at once, or save it to a \
-                 file and name that",
+                "the arguments of {} are {} MB; the limit is {} MB. Write less at once, or save the text to a \
+                 file and pass its path",
                 request.name,
                 size >> 20,
                 MOST_ARGUMENTS >> 20
@@ -85,9 +85,9 @@ impl<S: Source> ServerHandler for Server<S> {
             .into());
         }
         let (news, heard) = watch::channel(None);
-        let telling = tell(heard, context.meta.get_progress_token(), context.peer.clone());
-        let client = Client::of(&context);
-        let calling = contained(self.0.call(Call { request, client, news, context }));
+        let telling = send_progress(heard, context.meta.get_progress_token(), context.peer.clone());
+        let client = McpClient::of(&context);
+        let calling = contained(self.0.call(McpCall { request, client, news, context }));
         tokio::select! {
             biased;
             response = calling => response.unwrap_or_else(|panicked| Ok(refusal(panicked).into())),
@@ -118,7 +118,7 @@ impl<S: Source> ServerHandler for Server<S> {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        self.0.prompt(&request.name, &arguments, &Client::of(&context)).await
+        self.0.prompt(&request.name, &arguments, &McpClient::of(&context)).await
     }
 
     async fn list_resources(
@@ -126,7 +126,7 @@ impl<S: Source> ServerHandler for Server<S> {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        Ok(ListResourcesResult::with_all_items(self.0.resources(&Client::of(&context)).await?))
+        Ok(ListResourcesResult::with_all_items(self.0.resources(&McpClient::of(&context)).await?))
     }
 
     async fn list_resource_templates(
@@ -142,7 +142,7 @@ impl<S: Source> ServerHandler for Server<S> {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let contents = self.0.read(&request.uri, &Client::of(&context)).await?;
+        let contents = self.0.read(&request.uri, &McpClient::of(&context)).await?;
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 
@@ -153,7 +153,7 @@ impl<S: Source> ServerHandler for Server<S> {
     ) -> Result<CustomResult, ErrorData> {
         if KNOWN.contains(&request.method.as_str()) {
             let message = format!(
-                "the parameters of {} do not fit: `name` or `uri` is text, `arguments` an object",
+                "invalid parameters of {}: `name` or `uri` must be text, `arguments` an object",
                 request.method
             );
             return Err(ErrorData::invalid_params(message, None));
@@ -168,7 +168,7 @@ fn unknown_tool(name: &str, tools: &[Tool]) -> ErrorData {
     ErrorData::invalid_params(format!("there is no tool `{shown}`; there are {}", names.join(", ")), None)
 }
 
-/// About how many bytes a value takes.
+/// Approximate size of a value in bytes.
 fn weight(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 8,

@@ -1,4 +1,4 @@
-//! What agents that come are set up with.
+//! Setup of agents: prompts, and the caller for agents at the host's address.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,31 +9,33 @@ use cellist_settings::{Home, Settings};
 use cellist_tools::prompt::{FOLDER, Prompts};
 use cellist_tools::{Caller, Mode, ToolSet};
 
-use super::agent::Reach;
-use super::product::Product;
+use super::agent::ServiceLocation;
+use super::cellist_source::CellistSource;
 use crate::log::note;
 
-/// The files with instructions; where one of the user's is broken, ours alone are used, and it is said why.
+/// The prompts of the user and the project. If one is broken, returns the built-in prompts with a
+/// notice.
 pub fn prompts(home: &Home, of_project: &[PathBuf]) -> (Prompts, Option<String>) {
     let own = Prompts::with_folder(&home.path().join(FOLDER));
     match own.and_then(|own| own.with_files(of_project)) {
         Ok(prompts) => (prompts, None),
         Err(error) => {
-            let said = format!("{error}; only the instructions that come with the program are used");
+            let said = format!("{error}; using the built-in instructions only");
             (Prompts::ours(), Some(said))
         }
     }
 }
 
-/// For agents that come to the host's own address: they work in the folder that the page was first opened in.
-pub(crate) async fn at_host(home: &Home, ask: &PageAsk, service: HostService) -> io::Result<Product> {
+/// The source for agents at the host's own address. They work in the folder that the page was first
+/// opened in.
+pub(crate) async fn at_host(home: &Home, ask: &PageAsk, service: HostService) -> io::Result<CellistSource> {
     let (home, environment, cwd) = (home.clone(), ask.environment.clone(), ask.folder.clone());
     let redaction = ask.redaction.clone();
     let deciding = aside(move || {
         let (settings, of_project) = match environment.settings(&home, &cwd) {
             Ok(resolved) => (resolved.settings, resolved.prompts),
             Err(faults) => {
-                note(format_args!("the defaults are used instead of the settings: {faults}"));
+                note(format_args!("using default settings: {faults}"));
                 (Settings::default(), Vec::new())
             }
         };
@@ -57,7 +59,7 @@ pub(crate) async fn at_host(home: &Home, ask: &PageAsk, service: HostService) ->
             environment,
             redaction,
         };
-        Product::for_many(caller, Reach::Here(Box::new(service)), &prompts)
+        CellistSource::for_many(caller, ServiceLocation::Here(Box::new(service)), &prompts)
     });
     deciding.await.map_err(io::Error::other)
 }

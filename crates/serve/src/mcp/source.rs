@@ -1,8 +1,8 @@
-//! Where tools, prompts and resources come from, as the server asks for them.
+//! The source of tools, prompts and resources behind an MCP server.
 
 use std::future::Future;
 
-use cellist_tools::Progress;
+use cellist_tools::CallProgress;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorCode, GetPromptResponse, JsonObject, Prompt, Resource,
     ResourceContents, ResourceTemplate, ServerConfig, Tool,
@@ -11,91 +11,95 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, Peer, RoleServer};
 use tokio::sync::watch;
 
-/// What a server has to offer.
-pub trait Source: Send + Sync + 'static {
-    /// What the server says of itself.
+/// Tools, prompts and resources for one client.
+///
+/// The server calls it from concurrent tasks, one per request. A client cancels a
+/// call by the token in its context; the source then stops the run and returns.
+pub trait McpSource: Send + Sync + 'static {
+    /// Name, version and capabilities of the server.
     fn config(&self) -> ServerConfig;
 
-    /// A client is there, and may be told things. Must not wait.
-    fn met(&self, client: &Client, peer: &Peer<RoleServer>);
+    /// Called when a client connects; it may be notified from now on. Must not block.
+    fn connected(&self, client: &McpClient, peer: &Peer<RoleServer>);
 
-    /// The tools, in their order.
+    /// All tools, in a fixed order.
     fn tools(&self) -> &[Tool];
 
-    /// Those of them that a client is offered now.
-    fn offered(&self, _: &Client) -> impl Future<Output = Vec<Tool>> + Send {
+    /// The tools that a client may use now.
+    fn offered(&self, _: &McpClient) -> impl Future<Output = Vec<Tool>> + Send {
         std::future::ready(self.tools().to_vec())
     }
 
-    /// Whether a client that stays is told when it is offered others.
-    fn tells_of_tools(&self) -> bool {
+    /// Whether connected clients are notified when their tools change.
+    fn notifies_of_tools(&self) -> bool {
         false
     }
 
-    /// Whether a call of this name can be carried out, or at least be refused with a reason.
+    /// Whether a tool exists, or can at least be refused with a reason.
     fn knows(&self, tool: &str) -> bool {
         self.tools().iter().any(|known| known.name == tool)
     }
 
-    /// Calls a tool that is known. The token of the context says when the answer is not wanted any more.
-    fn call(&self, call: Call) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send;
+    /// Calls a known tool. The token in the context is cancelled when the answer is no longer
+    /// wanted.
+    fn call(&self, call: McpCall) -> impl Future<Output = Result<CallToolResponse, ErrorData>> + Send;
 
-    /// How much a client wants to be told of what happens inside. Most sources tell nothing of that.
+    /// Sets the log level of a client. Most sources do not log to clients.
     fn set_level(&self) -> Result<(), ErrorData> {
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "logging/setLevel", None))
     }
 
-    /// The prompts.
+    /// The list of prompts.
     fn prompts(&self) -> Vec<Prompt>;
 
-    /// A prompt with its arguments filled in.
+    /// Fills in a prompt.
     fn prompt(
         &self,
         name: &str,
         arguments: &JsonObject,
-        client: &Client,
+        client: &McpClient,
     ) -> impl Future<Output = Result<GetPromptResponse, ErrorData>> + Send;
 
-    /// The resources that there are now.
-    fn resources(&self, client: &Client) -> impl Future<Output = Result<Vec<Resource>, ErrorData>> + Send;
+    /// The current resources.
+    fn resources(&self, client: &McpClient) -> impl Future<Output = Result<Vec<Resource>, ErrorData>> + Send;
 
-    /// What else can be read.
+    /// The templates of further resources.
     fn templates(&self) -> Vec<ResourceTemplate>;
 
     /// Reads a resource.
     fn read(
         &self,
         uri: &str,
-        client: &Client,
+        client: &McpClient,
     ) -> impl Future<Output = Result<ResourceContents, ErrorData>> + Send;
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug)]
-pub struct Call {
-    /// What is asked for.
+pub struct McpCall {
+    /// Name and arguments.
     pub request: CallToolRequestParams,
-    /// Who asks.
-    pub client: Client,
-    /// Who hears how far it is.
-    pub news: watch::Sender<Option<Progress>>,
-    /// What the protocol knows of it.
+    /// The calling client.
+    pub client: McpClient,
+    /// Receives the progress of the call.
+    pub news: watch::Sender<Option<CallProgress>>,
+    /// The context of the request, with its cancellation token.
     pub context: RequestContext<RoleServer>,
 }
 
-/// A client, as far as it tells who it is.
+/// A client, as far as it identifies itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Client {
-    /// What it calls itself.
+pub struct McpClient {
+    /// The name of the client program.
     pub name: Option<String>,
-    /// Whether each of its requests stands alone.
+    /// Whether its requests are independent, without a session.
     pub is_stateless: bool,
 }
 
-impl Client {
-    /// Whoever sent a request.
-    pub fn of(context: &RequestContext<RoleServer>) -> Client {
-        Client {
+impl McpClient {
+    /// The client of a request.
+    pub fn of(context: &RequestContext<RoleServer>) -> McpClient {
+        McpClient {
             name: context.client_info().map(|client| client.name).filter(|name| !name.is_empty()),
             is_stateless: context.meta.protocol_version().is_some(),
         }

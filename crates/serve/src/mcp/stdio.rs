@@ -1,5 +1,4 @@
-//! The protocol on standard streams. A client that closes them has gone away, which is not the same as not wanting an
-//! answer.
+//! MCP on standard streams. Closed streams mean that the client is gone, which cancels no call.
 
 mod lines;
 
@@ -15,32 +14,32 @@ use rmcp::service::ServerInitializeError;
 use rmcp::transport::stdio_pipes;
 use tokio::io::{AsyncRead, ReadBuf};
 
-use self::lines::Lines;
-use super::server::Server;
-use super::source::Source;
+use self::lines::LineTransport;
+use super::server::McpServer;
+use super::source::McpSource;
 
-/// Serves whoever is at the other end of standard input and output until they close it. `gone` is set before calls that
-/// are still under way are told that nobody waits for them.
-pub async fn serve_stdio<S: Source>(server: Server<S>, gone: Arc<AtomicBool>) -> io::Result<()> {
-    // Streams that are no pipes are read and written by a thread each.
+/// Serves the client on standard input and output until it closes them. Sets `gone` before running
+/// calls are cancelled.
+pub async fn serve_stdio<S: McpSource>(server: McpServer<S>, gone: Arc<AtomicBool>) -> io::Result<()> {
+    // Streams other than pipes need one thread each.
     check_threads(2).map_err(NotDone::NoThread)?;
     let (reading, writing) = stdio_pipes();
-    let reading = Watched { reading, gone };
-    match server.serve(Lines::new(reading, writing)).await {
+    let reading = EndWatcher { reading, gone };
+    match server.serve(LineTransport::new(reading, writing)).await {
         Ok(service) => service.waiting().await.map(drop).map_err(io::Error::other),
-        // Nobody ever asked anything.
+        // The client sent no request.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(io::Error::other(error)),
     }
 }
 
-/// A stream that notes its end.
-struct Watched<R> {
+/// A stream that records its end.
+struct EndWatcher<R> {
     reading: R,
     gone: Arc<AtomicBool>,
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Watched<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for EndWatcher<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

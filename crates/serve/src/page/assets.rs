@@ -1,4 +1,4 @@
-//! The files of the page, built from `web/` and kept in the binary.
+//! The files of the page, built from `web/` and embedded in the binary.
 
 macro_rules! built {
     ($name:literal) => {
@@ -6,14 +6,14 @@ macro_rules! built {
     };
 }
 
-/// The page itself; `NONCE` stands for what styles have to show.
+/// The HTML of the page. `NONCE` is replaced by the nonce of its styles.
 pub(super) const INDEX: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/dist/index.html"));
 
-/// The frame that outputs act in.
+/// The sandboxed frame of active outputs.
 pub(super) const FRAME: &[u8] = built!("frame.html");
 
-/// Name, type and content of the others.
+/// Path, type and content of the other files.
 pub(super) const FILES: &[(&str, &str, &[u8])] = &[
     ("/main.js", "text/javascript; charset=utf-8", built!("main.js")),
     ("/chunk.js", "text/javascript; charset=utf-8", built!("chunk.js")),

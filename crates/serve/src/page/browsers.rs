@@ -1,5 +1,5 @@
-//! The browsers that were let in, as the state folder keeps them: names and times for people, and of cookies the digest
-//! alone. Which cookies count is up to the door of the host that runs.
+//! The signed-in browsers in the state folder: names, times, and digests of cookies. The running
+//! host decides which cookies are valid.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -14,55 +14,55 @@ use sha2::{Digest, Sha256};
 
 use crate::secret::{hex, random};
 
-/// How long a browser that was not used is remembered.
+/// Time until an unused browser is forgotten.
 const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 3600);
-/// How many are.
+/// Limit on the number of browsers.
 const MOST: usize = 64;
 
-/// The state that outlives a host, so that open pages and programs find the next one.
+/// The state of the page that outlives a host, so that open pages and programs reach the next one.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Kept {
-    /// The keys of pages are derived from it.
+pub(super) struct PageStateFile {
+    /// The root of the page keys.
     pub(super) secret: String,
     /// The token of programs.
     pub(super) bearer: String,
-    /// The port that the last host listened at.
+    /// The port of the last host.
     pub(super) port: Option<u16>,
     pub(super) browsers: Vec<Browser>,
 }
 
-/// A browser that was let in.
+/// A signed-in browser.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Browser {
     pub(super) id: String,
     name: String,
     first: u64,
     last: u64,
-    /// The digest of its newest cookie. A browser is recognised by it, even after the cookie has lost its worth.
+    /// Digest of its newest cookie. It identifies the browser even after the cookie has expired.
     cookie: String,
 }
 
-impl Kept {
-    /// The state of the folder, with fresh secrets where there are none.
-    pub(super) fn open(home: &Home) -> io::Result<Kept> {
+impl PageStateFile {
+    /// Reads the state and makes missing secrets.
+    pub(super) fn open(home: &Home) -> io::Result<PageStateFile> {
         home.folder("run")?;
-        let mut kept = Kept::read(home).unwrap_or_default();
-        for secret in [&mut kept.secret, &mut kept.bearer] {
+        let mut state = PageStateFile::read(home).unwrap_or_default();
+        for secret in [&mut state.secret, &mut state.bearer] {
             if secret.len() != 64 {
                 *secret = random()?;
             }
         }
         let oldest = now().saturating_sub(REMEMBERED.as_secs());
-        kept.browsers.retain(|browser| browser.last >= oldest);
-        Ok(kept)
+        state.browsers.retain(|browser| browser.last >= oldest);
+        Ok(state)
     }
 
-    pub(super) fn read(home: &Home) -> Option<Kept> {
+    pub(super) fn read(home: &Home) -> Option<PageStateFile> {
         serde_json::from_slice(&fs::read(path(home)).ok()?).ok()
     }
 
-    /// Replaces the file, for this user alone.
+    /// Replaces the file atomically, readable by this user only.
     pub(super) fn write(&self, home: &Home) -> io::Result<()> {
         let file = path(home);
         let fresh = file.with_extension(format!("{}.new", std::process::id()));
@@ -75,13 +75,13 @@ impl Kept {
         self.browsers.iter_mut().find(|browser| browser.id == id)
     }
 
-    /// Notes a new cookie: of the browser that had the other one, or of a new browser.
+    /// Registers a new cookie, for the browser with the earlier cookie or for a new one.
     pub(super) fn admit(&mut self, agent: &str, before: Option<&str>, cookie: &str) -> io::Result<String> {
         let before = before.map(digest);
         let known = self.browsers.iter_mut().find(|browser| before.as_ref() == Some(&browser.cookie));
         if let Some(browser) = known {
             browser.cookie = digest(cookie);
-            browser.used();
+            browser.mark_used();
             return Ok(browser.id.clone());
         }
         if self.browsers.len() >= MOST
@@ -96,46 +96,46 @@ impl Kept {
         Ok(id)
     }
 
-    /// Forgets a browser, or all of them; those that were known.
+    /// Removes one browser, or all. Returns the removed ones.
     pub(super) fn revoke(&mut self, id: Option<&str>) -> Vec<Browser> {
         self.browsers.extract_if(.., |browser| id.is_none_or(|id| browser.id == id)).collect()
     }
 }
 
 impl Browser {
-    pub(super) fn used(&mut self) {
+    pub(super) fn mark_used(&mut self) {
         self.last = now();
     }
 
-    pub(super) fn has_cookie(&mut self, cookie: &str) {
+    pub(super) fn set_cookie(&mut self, cookie: &str) {
         self.cookie = digest(cookie);
-        self.used();
+        self.mark_used();
     }
 
-    /// The browser for people, with the pages of it that are open.
+    /// The browser as listed for users, with its number of open pages.
     pub(super) fn view(&self, pages: usize, is_signed_in: bool) -> BrowserView {
         let Browser { id, name, first, last, .. } = self.clone();
         BrowserView { id, name, first, last, pages, is_signed_in }
     }
 }
 
-/// The browsers that may come back to the next host, while none runs.
+/// The browsers that may return to the next host. For use while no host runs.
 pub fn browsers(home: &Home) -> Vec<BrowserView> {
-    let kept = Kept::read(home).unwrap_or_default();
-    kept.browsers.iter().map(|browser| browser.view(0, false)).collect()
+    let state = PageStateFile::read(home).unwrap_or_default();
+    state.browsers.iter().map(|browser| browser.view(0, false)).collect()
 }
 
-/// Forgets a browser, or all of them, while no host runs.
+/// Revokes one browser, or all. For use while no host runs.
 pub fn revoke(home: &Home, id: Option<&str>) -> io::Result<Vec<BrowserView>> {
-    let Some(mut kept) = Kept::read(home) else { return Ok(Vec::new()) };
-    let gone = kept.revoke(id);
-    kept.write(home)?;
+    let Some(mut state) = PageStateFile::read(home) else { return Ok(Vec::new()) };
+    let gone = state.revoke(id);
+    state.write(home)?;
     Ok(gone.iter().map(|browser| browser.view(0, false)).collect())
 }
 
-/// The token that programs show to the host of a state folder over HTTP.
+/// The token for programs that call the host over HTTP.
 pub fn token(home: &Home) -> Option<String> {
-    Kept::read(home).map(|kept| kept.bearer).filter(|bearer| !bearer.is_empty())
+    PageStateFile::read(home).map(|state| state.bearer).filter(|bearer| !bearer.is_empty())
 }
 
 pub(super) fn digest(cookie: &str) -> String {
@@ -150,9 +150,9 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
-/// A short name for a browser, from the text that it calls itself by.
+/// A short name of a browser, from its user agent.
 fn name(agent: &str) -> String {
-    // Several of these stand in one text; the first that is found says which it is.
+    // A user agent may contain several of these. The first match wins.
     const BROWSERS: [(&str, &str); 5] = [
         ("Edg/", "Edge"),
         ("OPR/", "Opera"),
@@ -212,13 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_browsers_is_bounded_and_the_oldest_goes() {
-        let mut kept = Kept::default();
+    fn the_oldest_browser_is_removed_above_the_limit() {
+        let mut state = PageStateFile::default();
         for at in 0..MOST + 3 {
-            let id = kept.admit("curl", None, &format!("cookie {at}")).unwrap();
-            kept.find(&id).unwrap().last = at as u64;
+            let id = state.admit("curl", None, &format!("cookie {at}")).unwrap();
+            state.find(&id).unwrap().last = at as u64;
         }
-        assert_eq!(kept.browsers.len(), MOST);
-        assert!(kept.browsers.iter().all(|browser| browser.last >= 3));
+        assert_eq!(state.browsers.len(), MOST);
+        assert!(state.browsers.iter().all(|browser| browser.last >= 3));
     }
 }

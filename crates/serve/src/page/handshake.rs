@@ -1,19 +1,22 @@
-//! How a page and the host convince each other, on each socket, before either says anything.
+//! Mutual authentication of page and host on each socket, before either side sends data.
 //!
-//! A cookie cannot do that: the browser sends it to each port of this machine and to any program that took the port
-//! of a host that has ended. So a page has a key. The host puts it into the page as it is loaded, and the page keeps it
-//! in memory alone. The key is an HMAC-SHA256 over the browser's id and a salt of the page, under a secret that stays
-//! in the state folder, so the next host of the same user knows it too and no other program does.
+//! A cookie is not enough: the browser sends it to every port of this machine. A program that took the port of a
+//! stopped host gets it too. Therefore each page has a key. The host puts it into the HTML, and the page keeps it in
+//! memory only. The key is an HMAC-SHA256 over the id of the browser and a salt of the page. Its secret stays in
+//! the state folder. Only the next host of the same user can derive the key again.
 //!
-//! 1. The page connects to `/socket?browser=B&salt=S&challenge=C`. None of it is secret; `C` is random.
-//! 2. The host sends `{"host": {"challenge": H, "standing": …, "proof": HMAC(key, "host" …)}}`. The page closes the socket
-//!    if the proof is wrong, and has sent nothing.
-//! 3. The page sends `{"proof": HMAC(key, "page" …)}`. The host closes the socket if it is wrong.
-//! 4. Where the browser has no cookie of this host, the host sends `{"ticket": T}`. The page exchanges it for a cookie by a
-//!    `POST` to `/session`; pictures and other files need that.
+//! 1. The page connects to `/socket?browser=B&salt=S&challenge=C`. Nothing in it is secret; `C` is random.
+//! 2. The host sends `{"host": {"challenge": H, "standing": …, "proof": HMAC(key, "host" …)}}`. If the proof is
+//!    wrong, the page closes the socket without having sent data.
+//! 3. The page sends `{"proof": HMAC(key, "page" …)}`. If the proof is wrong, the host closes the socket.
+//! 4. If the browser has no cookie of this host, the host sends `{"ticket": T}`. The page exchanges it for a cookie
+//!    by a `POST` to `/session`. Pictures and other files need the cookie.
 //!
-//! Each proof covers its side, the port, `C`, `H` and the standing, so neither can be reflected, replayed, or relayed
-//! from a host at another port. A host also proves itself to a page whose browser was revoked, so that the page can say so.
+//! A proof covers its author, the port, `C`, `H` and the standing. It can therefore not be reflected, replayed, or
+//! relayed from a host on another port. The host also sends its proof to a page of a revoked browser, so that the
+//! page can report that.
+//!
+//! The host waits 20 seconds for the proof of the page. A failed handshake changes no state.
 
 use std::time::Duration;
 
@@ -24,31 +27,31 @@ use serde_json::json;
 use sha2::Sha256;
 use tokio::time::timeout;
 
-use super::Page;
+use super::PageServer;
 use crate::secret::{hex, random};
 
-/// How many bytes of an HMAC are shown.
+/// Bytes of an HMAC that are sent.
 const PROOF: usize = 16;
-/// How long a page may take to prove itself.
+/// Time limit for the page's proof.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The words of a page that connects.
+/// The query of a page that connects.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Hello {
+pub(super) struct PageHello {
     pub(super) browser: String,
     pub(super) salt: String,
     pub(super) challenge: String,
 }
 
-/// How a browser stands with this host.
+/// The status of a browser at this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Standing {
-    /// It is let in, and its cookie counts.
+enum BrowserStanding {
+    /// Known, with a valid cookie.
     SignedIn,
-    /// It is let in, and gets a new cookie.
+    /// Known, and gets a new cookie.
     Returning,
-    /// It was revoked, or not used for too long.
+    /// Revoked, or unused for too long.
     SignedOut,
 }
 
@@ -57,16 +60,16 @@ struct PageProof {
     proof: String,
 }
 
-/// The side that a proof is of.
+/// The author of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
+enum HandshakeSide {
     Host,
     Page,
 }
 
-impl Hello {
-    /// Whether it has the form that pages send, so that the parts of a proof cannot run into each other.
-    pub(super) fn is_formed(&self) -> bool {
+impl PageHello {
+    /// Whether the fields have fixed lengths. This keeps the parts of a proof apart.
+    pub(super) fn is_well_formed(&self) -> bool {
         let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let sizes = [(&self.browser, 8), (&self.salt, 32), (&self.challenge, 32)];
         sizes.iter().all(|(text, size)| text.len() == *size && is_hex(text))
@@ -78,8 +81,8 @@ pub(super) fn key(secret: &str, browser: &str, salt: &str) -> String {
     hex(&mac(secret.as_bytes(), &format!("cellist page {browser} {salt}")).finalize().into_bytes())
 }
 
-/// The key that all pages share, by which tabs of one browser seal the cells that they tell each other of. It is of the
-/// state folder and not of a browser: a link that is opened from a file makes a new browser for the same tabs.
+/// The key that all pages share. Tabs of one browser seal the cells that they exchange with it. It
+/// belongs to the state folder: a link opened from a file makes a new browser for the same tabs.
 pub(super) fn shared_key(secret: &str) -> String {
     hex(&mac(secret.as_bytes(), "cellist pages").finalize().into_bytes())
 }
@@ -90,36 +93,36 @@ fn mac(key: &[u8], text: &str) -> Hmac<Sha256> {
     mac
 }
 
-/// What both sides know of a socket, once each has sent its challenge.
-struct Meeting<'a> {
+/// The values that a proof covers, once both sides have sent their challenges.
+struct Handshake<'a> {
     key: String,
     port: u16,
     page: &'a str,
     host: String,
-    standing: Standing,
+    standing: BrowserStanding,
 }
 
-impl Meeting<'_> {
-    fn mac(&self, side: Side) -> Hmac<Sha256> {
+impl Handshake<'_> {
+    fn mac(&self, side: HandshakeSide) -> Hmac<Sha256> {
         let side = match side {
-            Side::Host => "host",
-            Side::Page => "page",
+            HandshakeSide::Host => "host",
+            HandshakeSide::Page => "page",
         };
         let standing = match self.standing {
-            Standing::SignedIn => "signed_in",
-            Standing::Returning => "returning",
-            Standing::SignedOut => "signed_out",
+            BrowserStanding::SignedIn => "signed_in",
+            BrowserStanding::Returning => "returning",
+            BrowserStanding::SignedOut => "signed_out",
         };
-        let Meeting { port, page, host, .. } = self;
+        let Handshake { port, page, host, .. } = self;
         mac(self.key.as_bytes(), &format!("cellist {side} {port} {page} {host} {standing}"))
     }
 
-    fn proof(&self, side: Side) -> String {
+    fn proof(&self, side: HandshakeSide) -> String {
         hex(&self.mac(side).finalize().into_bytes()[..PROOF])
     }
 
-    /// Takes the same time wherever a wrong proof differs.
-    fn is_proof(&self, side: Side, shown: &str) -> bool {
+    /// Compares in constant time.
+    fn is_proof(&self, side: HandshakeSide, shown: &str) -> bool {
         let bytes: Option<Vec<u8>> = (0..shown.len())
             .step_by(2)
             .map(|at| u8::from_str_radix(shown.get(at..at + 2)?, 16).ok())
@@ -129,36 +132,41 @@ impl Meeting<'_> {
     }
 }
 
-/// Proves the host to the page and has the page prove itself; whether the page may go on.
-pub(super) async fn meet(socket: &mut WebSocket, page: &Page, hello: &Hello, has_cookie: bool) -> bool {
+/// Runs the handshake. Returns whether the page may continue.
+pub(super) async fn authenticate(
+    socket: &mut WebSocket,
+    page: &PageServer,
+    hello: &PageHello,
+    has_cookie: bool,
+) -> bool {
     let Ok(host) = random().map(|host| host[..32].to_owned()) else { return false };
-    let standing = match (page.door.knows(&hello.browser), has_cookie) {
-        (true, true) => Standing::SignedIn,
-        (true, false) => Standing::Returning,
-        (false, _) => Standing::SignedOut,
+    let standing = match (page.access.knows(&hello.browser), has_cookie) {
+        (true, true) => BrowserStanding::SignedIn,
+        (true, false) => BrowserStanding::Returning,
+        (false, _) => BrowserStanding::SignedOut,
     };
-    let key = page.door.key(&hello.browser, &hello.salt);
-    let meeting = Meeting { key, port: page.port(), page: &hello.challenge, host, standing };
-    let proof = meeting.proof(Side::Host);
-    let said = json!({ "host": { "challenge": meeting.host, "standing": standing, "proof": proof } });
-    if send(socket, &said).await.is_err() || standing == Standing::SignedOut {
+    let key = page.access.key(&hello.browser, &hello.salt);
+    let handshake = Handshake { key, port: page.port(), page: &hello.challenge, host, standing };
+    let proof = handshake.proof(HandshakeSide::Host);
+    let said = json!({ "host": { "challenge": handshake.host, "standing": standing, "proof": proof } });
+    if send(socket, &said).await.is_err() || standing == BrowserStanding::SignedOut {
         return false;
     }
-    // However often it pings meanwhile.
+    // One limit for all messages: pings do not extend it.
     let proof = timeout(PATIENCE, first_proof(socket)).await.ok().flatten();
-    if !proof.is_some_and(|PageProof { proof }| meeting.is_proof(Side::Page, &proof)) {
+    if !proof.is_some_and(|PageProof { proof }| handshake.is_proof(HandshakeSide::Page, &proof)) {
         return false;
     }
     match standing {
-        Standing::Returning => match page.door.ticket(&hello.browser) {
+        BrowserStanding::Returning => match page.access.ticket(&hello.browser) {
             Ok(ticket) => send(socket, &json!({ "ticket": ticket })).await.is_ok(),
             Err(_) => false,
         },
-        Standing::SignedIn | Standing::SignedOut => true,
+        BrowserStanding::SignedIn | BrowserStanding::SignedOut => true,
     }
 }
 
-/// The first message of the page, where it is a proof.
+/// The first text message of the page, if it is a proof.
 async fn first_proof(socket: &mut WebSocket) -> Option<PageProof> {
     loop {
         match socket.recv().await {
@@ -178,29 +186,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_proof_is_good_for_one_side_one_port_one_pair_of_challenges_and_one_standing() {
-        let meeting = |key: &str, port, page: &'static str, host: &str, standing| Meeting {
+    fn a_proof_covers_side_port_challenges_and_standing() {
+        let handshake = |key: &str, port, page: &'static str, host: &str, standing| Handshake {
             key: key.to_owned(),
             port,
             page,
             host: host.to_owned(),
             standing,
         };
-        let ours = meeting("key", 80, "c", "h", Standing::SignedIn);
-        let proof = ours.proof(Side::Page);
-        assert!(ours.is_proof(Side::Page, &proof));
-        assert!(!ours.is_proof(Side::Host, &proof));
+        let ours = handshake("key", 80, "c", "h", BrowserStanding::SignedIn);
+        let proof = ours.proof(HandshakeSide::Page);
+        assert!(ours.is_proof(HandshakeSide::Page, &proof));
+        assert!(!ours.is_proof(HandshakeSide::Host, &proof));
         for wrong in ["", "0", "zz", &proof[..30], &format!("{proof}00")] {
-            assert!(!ours.is_proof(Side::Page, wrong), "{wrong}");
+            assert!(!ours.is_proof(HandshakeSide::Page, wrong), "{wrong}");
         }
         for other in [
-            meeting("other", 80, "c", "h", Standing::SignedIn),
-            meeting("key", 81, "c", "h", Standing::SignedIn),
-            meeting("key", 80, "d", "h", Standing::SignedIn),
-            meeting("key", 80, "c", "i", Standing::SignedIn),
-            meeting("key", 80, "c", "h", Standing::Returning),
+            handshake("other", 80, "c", "h", BrowserStanding::SignedIn),
+            handshake("key", 81, "c", "h", BrowserStanding::SignedIn),
+            handshake("key", 80, "d", "h", BrowserStanding::SignedIn),
+            handshake("key", 80, "c", "i", BrowserStanding::SignedIn),
+            handshake("key", 80, "c", "h", BrowserStanding::Returning),
         ] {
-            assert!(!other.is_proof(Side::Page, &proof));
+            assert!(!other.is_proof(HandshakeSide::Page, &proof));
         }
     }
 

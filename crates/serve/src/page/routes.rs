@@ -1,4 +1,4 @@
-//! What the page's server answers over HTTP.
+//! The HTTP routes of the page.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -19,22 +19,22 @@ use cellist_output::wire::PAGE_MESSAGE;
 use cellist_platform::aside::aside;
 use cellist_session::sessions::SessionKey;
 
-use super::Page;
+use super::PageServer;
+use super::access::AdmittedBrowser;
 use super::assets::{FILES, FRAME, INDEX};
-use super::door::Admitted;
 use super::editor;
-use super::handshake::Hello;
+use super::handshake::PageHello;
 use super::socket;
 use crate::guard::{EDITOR, check};
 use crate::listen;
 use crate::secret::random;
 
-/// A frame has scripts and styles of its own making, and nothing else.
+/// A frame may use its own scripts and styles, and no network.
 const FRAME_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob:; \
                             style-src 'unsafe-inline'; img-src data: blob:; font-src data:; frame-ancestors 'self'";
 
-/// The page, and beside it what programs ask for.
-pub(super) fn router(page: Arc<Page>, programs: Router) -> Router {
+/// The routes of the page and of programs.
+pub(super) fn router(page: Arc<PageServer>, programs: Router) -> Router {
     let mut router = Router::new()
         .route("/", get(index))
         .route("/session", get(session).post(exchange))
@@ -43,7 +43,7 @@ pub(super) fn router(page: Arc<Page>, programs: Router) -> Router {
         .route("/raw", get(raw))
         .route("/plotly.js", get(plotly))
         .route("/frame.html", get(frame))
-        .route(EDITOR, get(editor::look).post(editor::report));
+        .route(EDITOR, get(editor::show).post(editor::report));
     for (name, kind, content) in FILES {
         let file = move || async move { ([(CONTENT_TYPE, *kind), (CACHE_CONTROL, "no-cache")], *content) };
         router = router.route(name, get(file));
@@ -53,27 +53,27 @@ pub(super) fn router(page: Arc<Page>, programs: Router) -> Router {
     router.merge(programs).layer(middleware::from_fn_with_state(guard, check))
 }
 
-/// Connections of browsers that were let in do not give way to others.
-async fn recognise(State(page): State<Arc<Page>>, request: Request, next: Next) -> Response {
+/// Marks connections of signed-in browsers, which protects them from being closed for newer ones.
+async fn recognise(State(page): State<Arc<PageServer>>, request: Request, next: Next) -> Response {
     if page.is_known(request.headers()) {
-        listen::known(request.extensions());
+        listen::mark_authenticated(request.extensions());
     }
     next.run(request).await
 }
 
-type Asked = Query<HashMap<String, String>>;
+type QueryMap = Query<HashMap<String, String>>;
 
-/// How long a browser keeps a cookie, which is worth nothing after the host that gave it.
+/// Lifetime of a cookie in the browser. The host that set it may end earlier.
 const COOKIE_AGE: u64 = 7 * 24 * 3600;
 
-/// The page, for a browser that has a code or was let in. A code is answered with the page itself: a browser that comes from
-/// a file would not send a strict cookie where it is redirected to.
-async fn index(State(page): State<Arc<Page>>, Query(asked): Asked, headers: HeaderMap) -> Response {
+/// The page, for a browser with a code or a cookie. A code is answered without a redirect: a
+/// browser that comes from a file would not send a strict cookie along.
+async fn index(State(page): State<Arc<PageServer>>, Query(query): QueryMap, headers: HeaderMap) -> Response {
     let known = page.browser(&headers);
-    let admitted = match asked.get("code") {
+    let admitted = match query.get("code") {
         Some(code) => {
             let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default();
-            match page.door.redeem(code, agent, page.guard.cookie(&headers)) {
+            match page.access.redeem(code, agent, page.guard.cookie(&headers)) {
                 Ok(admitted) => admitted,
                 Err(_) => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
             }
@@ -81,22 +81,22 @@ async fn index(State(page): State<Arc<Page>>, Query(asked): Asked, headers: Head
         None => None,
     };
     match (admitted, known) {
-        (Some(Admitted { browser, cookie }), _) => {
+        (Some(AdmittedBrowser { browser, cookie }), _) => {
             let mut response = whole_page(&page, &browser);
             if let Ok(cookie) = cookie_header(&page, &cookie).parse() {
                 response.headers_mut().insert(SET_COOKIE, cookie);
             }
             response
         }
-        // A browser that is signed in may open an old link again.
+        // A signed-in browser may open an expired link.
         (None, Some(browser)) => whole_page(&page, &browser),
-        (None, None) if asked.contains_key("code") => refused("This link was used already, or is too old."),
+        (None, None) if query.contains_key("code") => refused("This link has been used or has expired."),
         (None, None) => refused("This browser is not signed in."),
     }
 }
 
-/// The page with a key of its own, and the key that all pages share.
-fn whole_page(page: &Page, browser: &str) -> Response {
+/// The page with its own key and the shared key.
+fn whole_page(page: &PageServer, browser: &str) -> Response {
     let (Ok(nonce), Ok(salt)) = (random(), random()) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
@@ -107,11 +107,11 @@ fn whole_page(page: &Page, browser: &str) -> Response {
     );
     let headers = [(CONTENT_TYPE, "text/html; charset=utf-8".to_owned()), (CONTENT_SECURITY_POLICY, policy)];
     let salt = &salt[..32];
-    let key = format!("{browser} {salt} {} {}", page.door.key(browser, salt), page.door.shared_key());
+    let key = format!("{browser} {salt} {} {}", page.access.key(browser, salt), page.access.shared_key());
     (headers, INDEX.replace("NONCE", &nonce).replace("PAGE_KEY", &key)).into_response()
 }
 
-fn cookie_header(page: &Page, cookie: &str) -> String {
+fn cookie_header(page: &PageServer, cookie: &str) -> String {
     let name = page.guard.cookie_name();
     format!("{name}={cookie}; HttpOnly; SameSite=Strict; Path=/; Max-Age={COOKIE_AGE}")
 }
@@ -121,13 +121,13 @@ fn refused(why: &str) -> Response {
     (StatusCode::UNAUTHORIZED, [(CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response()
 }
 
-async fn session(State(page): State<Arc<Page>>, headers: HeaderMap) -> StatusCode {
+async fn session(State(page): State<Arc<PageServer>>, headers: HeaderMap) -> StatusCode {
     if page.is_known(&headers) { StatusCode::NO_CONTENT } else { StatusCode::UNAUTHORIZED }
 }
 
-/// A cookie for the ticket of a page that came back.
-async fn exchange(State(page): State<Arc<Page>>, ticket: String) -> Response {
-    match page.door.exchange(&ticket) {
+/// Exchanges the ticket of a returning page for a cookie.
+async fn exchange(State(page): State<Arc<PageServer>>, ticket: String) -> Response {
+    match page.access.exchange(&ticket) {
         Ok(Some(cookie)) => {
             (StatusCode::NO_CONTENT, [(SET_COOKIE, cookie_header(&page, &cookie))]).into_response()
         }
@@ -136,16 +136,16 @@ async fn exchange(State(page): State<Arc<Page>>, ticket: String) -> Response {
     }
 }
 
-/// The socket of a page, which proves itself there; a cookie alone opens none.
+/// Opens the socket of a page. The handshake on it authenticates the page; a cookie is not enough.
 async fn connect(
-    State(page): State<Arc<Page>>,
-    hello: Result<Query<Hello>, QueryRejection>,
-    Extension(connection): Extension<listen::Visit>,
+    State(page): State<Arc<PageServer>>,
+    hello: Result<Query<PageHello>, QueryRejection>,
+    Extension(connection): Extension<listen::ConnectionHandle>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
-    let Some(hello) = hello.ok().map(|Query(hello)| hello).filter(Hello::is_formed) else {
-        return refused("This page does not say which browser it is in.");
+    let Some(hello) = hello.ok().map(|Query(hello)| hello).filter(PageHello::is_well_formed) else {
+        return refused("The page sent no browser id.");
     };
     let upgrade = upgrade.max_message_size(PAGE_MESSAGE).max_frame_size(PAGE_MESSAGE);
     let signed_in = page.browser(&headers);
@@ -158,11 +158,11 @@ async fn frame() -> Response {
 }
 
 /// One representation of an output.
-async fn output(State(page): State<Arc<Page>>, Query(asked): Asked, headers: HeaderMap) -> Response {
+async fn output(State(page): State<Arc<PageServer>>, Query(query): QueryMap, headers: HeaderMap) -> Response {
     if !page.is_known(&headers) {
         return refused("This browser is not signed in.");
     }
-    let part = |name: &str| asked.get(name).map(String::as_str).unwrap_or_default();
+    let part = |name: &str| query.get(name).map(String::as_str).unwrap_or_default();
     let Ok(document) = page.shared.service.documents().open(Path::new(part("path"))).await else {
         return StatusCode::NOT_FOUND.into_response();
     };
@@ -172,7 +172,7 @@ async fn output(State(page): State<Arc<Page>>, Query(asked): Asked, headers: Hea
         .position(&CellId::from(part("cell")))
         .and_then(|at| stored_value(&view.notebook.cells()[at], part("output").parse().ok()?, part("type")));
     match found {
-        // A browser that kept it would show it to the next program at this port.
+        // A cached copy would be available to the next program on this port.
         Some((kind, bytes)) => {
             ([(CONTENT_TYPE, kind.as_str()), (CACHE_CONTROL, "no-store")], bytes).into_response()
         }
@@ -180,12 +180,12 @@ async fn output(State(page): State<Arc<Page>>, Query(asked): Asked, headers: Hea
     }
 }
 
-/// The bytes of a notebook's file as text, also of one that cannot be read as a notebook.
-async fn raw(State(page): State<Arc<Page>>, Query(asked): Asked, headers: HeaderMap) -> Response {
+/// The bytes of a notebook's file as text, even if it does not parse.
+async fn raw(State(page): State<Arc<PageServer>>, Query(query): QueryMap, headers: HeaderMap) -> Response {
     if !page.is_known(&headers) {
         return refused("This browser is not signed in.");
     }
-    let path = PathBuf::from(asked.get("path").map(String::as_str).unwrap_or_default());
+    let path = PathBuf::from(query.get("path").map(String::as_str).unwrap_or_default());
     if path.extension().is_none_or(|ending| ending != "ipynb") {
         return StatusCode::NOT_FOUND.into_response();
     }
@@ -200,12 +200,12 @@ async fn raw(State(page): State<Arc<Page>>, Query(asked): Asked, headers: Header
     }
 }
 
-/// The program that draws figures, from the kernel's own environment.
-async fn plotly(State(page): State<Arc<Page>>, Query(asked): Asked, headers: HeaderMap) -> Response {
+/// The Plotly library, from the environment of the kernel.
+async fn plotly(State(page): State<Arc<PageServer>>, Query(query): QueryMap, headers: HeaderMap) -> Response {
     if !page.is_known(&headers) {
         return refused("This browser is not signed in.");
     }
-    let path = PathBuf::from(asked.get("path").map(String::as_str).unwrap_or_default());
+    let path = PathBuf::from(query.get("path").map(String::as_str).unwrap_or_default());
     let python = page.shared.service.sessions().order(&SessionKey::of_notebook(&path));
     let python = python.and_then(|order| order.python().map(Path::to_owned));
     let found = aside(move || bundled(&python?)).await;
@@ -217,7 +217,7 @@ async fn plotly(State(page): State<Arc<Page>>, Query(asked): Asked, headers: Hea
     }
 }
 
-/// The file that the package brings, in the environment of an interpreter.
+/// The library file of the plotly package in the environment of an interpreter.
 fn bundled(python: &Path) -> Option<Vec<u8>> {
     let library = python.parent()?.parent()?.join("lib");
     let folders = std::fs::read_dir(library).ok()?.flatten();

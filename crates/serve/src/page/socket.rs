@@ -1,4 +1,5 @@
-//! One page's socket: the handshake, requests and replies as text, and pings. The host service answers the requests.
+//! The socket of one page: handshake, requests and replies as text, pings. The host service answers
+//! the requests.
 
 use std::io;
 use std::sync::Arc;
@@ -7,64 +8,64 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
 use cellist_host::wire::{Down, Up};
-use cellist_host::{Failure, NotebookAsk, NotebookReply, OnNotebook, Reply, Request};
 use cellist_platform::contained::contained;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::Page;
-use super::handshake::{self, Hello};
-use crate::exchange::{Exchange, Writer};
+use super::PageServer;
+use super::handshake::{self, PageHello};
+use crate::exchange::{ClientWriter, Exchange};
 use crate::listen::{self, Closing};
 use crate::log::note;
 
-/// How often a page is asked whether it is still there, and how often in vain. A browser answers by itself.
+/// Interval of pings, and the number of unanswered ones that ends the connection. Browsers answer
+/// by themselves.
 const PING: Duration = Duration::from_secs(20);
 const MOST_PINGS: u32 = 3;
-/// How long a page may take to read.
+/// Time limit for a page to read a message.
 const READING: Duration = Duration::from_secs(60);
 
-/// Serves a page until it goes, its browser is revoked, or the host leaves. `signed_in` is the browser that its cookie was
-/// given to.
+/// Serves a page until it disconnects, its browser is revoked, or the host stops. `signed_in` is
+/// the browser of its cookie.
 pub(super) async fn serve(
     mut socket: WebSocket,
-    connection: listen::Visit,
-    page: Arc<Page>,
-    hello: Hello,
+    connection: listen::ConnectionHandle,
+    page: Arc<PageServer>,
+    hello: PageHello,
     signed_in: Option<String>,
 ) {
     let mut orders = connection.orders();
-    let is_met = tokio::select! {
-        is_met = handshake::meet(&mut socket, &page, &hello, signed_in.is_some()) => is_met,
-        // Others came since, and this page has not proven itself.
+    let is_accepted = tokio::select! {
+        is_accepted = handshake::authenticate(&mut socket, &page, &hello, signed_in.is_some()) => is_accepted,
+        // The limit of connections is reached, and this page has not completed the handshake.
         Closing::Now | Closing::AfterResponse = orders.next() => false,
     };
-    if !is_met {
+    if !is_accepted {
         return;
     }
-    connection.proven();
-    // A host that is about to leave lets nobody in.
-    let Some(_attached) = page.shared.attached() else { return };
-    let _open = page.door.visit(&hello.browser);
+    connection.mark_handshake_done();
+    // A stopping host refuses new clients.
+    let Some(_attached) = page.shared.attach() else { return };
+    let _open = page.access.visit(&hello.browser);
     let browsers: Vec<String> = signed_in.into_iter().chain([hello.browser]).collect();
     let client = page.shared.service.page_client(page.user.clone());
     let (sink, stream) = socket.split();
     let broken = Arc::new(Notify::new());
     let writer = PageWriter { sink, broken: broken.clone() };
     let exchange = Exchange::new(page.shared.clone(), client, writer);
-    let mut visit = Visit { page: page.clone(), exchange };
+    let mut session = PageSession { exchange };
     tokio::select! {
-        // A fault of ours closes this page's socket, and the page comes back.
-        _ = contained(visit.serve(stream)) => {}
+        // A panic closes the socket of this page, which then reconnects.
+        _ = contained(session.serve(stream)) => {}
         () = broken.notified() => {}
-        () = page.shared.left() => {}
-        () = page.door.revoked(&browsers) => {}
+        () = page.shared.stopped() => {}
+        () = page.access.revoked(&browsers) => {}
     }
 }
 
-/// The way to a page. It breaks when the page does not read.
+/// The sending side of a page. `broken` is notified when the page does not read in time.
 struct PageWriter {
     sink: SplitSink<WebSocket, Message>,
     broken: Arc<Notify>,
@@ -78,7 +79,7 @@ impl PageWriter {
     }
 }
 
-impl Writer for PageWriter {
+impl ClientWriter for PageWriter {
     fn encode(down: &Down) -> io::Result<Vec<u8>> {
         Ok(serde_json::to_vec(down)?)
     }
@@ -91,12 +92,11 @@ impl Writer for PageWriter {
     }
 }
 
-struct Visit {
-    page: Arc<Page>,
+struct PageSession {
     exchange: Exchange<PageWriter>,
 }
 
-impl Visit {
+impl PageSession {
     async fn serve(&mut self, mut socket: SplitStream<WebSocket>) {
         let mut pings = interval(PING);
         pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -117,69 +117,17 @@ impl Visit {
             unanswered = 0;
             match message {
                 Some(Ok(Message::Text(text))) => match read(&text) {
-                    Ok(up) => self.take(up).await,
-                    Err(why) => return note(format_args!("a page is let go: {why}")),
+                    Ok(up) => self.exchange.handle(up),
+                    Err(why) => return note(format_args!("closed the socket of a page: {why}")),
                 },
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 Some(Ok(_)) => {}
             }
         }
     }
-
-    async fn take(&mut self, up: Up) {
-        match up {
-            Up::Ask { id, request } => match *request {
-                Request::Notebook(asked) if runs(&asked.ask) => self.run(id, *asked).await,
-                request => self.exchange.take(Up::Ask { id, request: Box::new(request) }),
-            },
-            up => self.exchange.take(up),
-        }
-    }
-
-    /// Runs cells, or stops them. The order of runs is that in which they were asked for.
-    async fn run(&self, id: u64, OnNotebook { path, ask }: OnNotebook) {
-        let is_restart = matches!(ask, NotebookAsk::Restart);
-        let queued = async {
-            let client = self.exchange.connection().client();
-            let document = self.page.shared.service.document(client, &path).await?;
-            let waiting = match ask {
-                NotebookAsk::Run(cells) => Some(self.page.runs.queue(document.clone(), cells).await?),
-                _ => None,
-            };
-            Ok((document, waiting))
-        };
-        let queued: Result<_, Failure> = queued.await;
-        let (page, connection) = (self.page.clone(), self.exchange.connection().clone());
-        tokio::spawn(async move {
-            let done = contained(async {
-                let (document, waiting) = queued?;
-                let (environment, folder) = (page.user.environment(), page.user.folder());
-                let bench = page.bench(&environment, &folder);
-                Ok(match waiting {
-                    Some(waiting) => {
-                        NotebookReply::Ran(bench.run(waiting, connection.client().author(None)).await?)
-                    }
-                    None if is_restart => {
-                        bench.restart(&document).await?;
-                        NotebookReply::Done
-                    }
-                    None => {
-                        bench.interrupt(&document)?;
-                        NotebookReply::Done
-                    }
-                })
-            });
-            let result = done.await.unwrap_or_else(|panicked| Err(Failure::internal(panicked)));
-            connection.send(&Down::Done { id, result: result.map(Reply::Notebook) }).await;
-        });
-    }
 }
 
-fn runs(ask: &NotebookAsk) -> bool {
-    matches!(ask, NotebookAsk::Run(_) | NotebookAsk::Interrupt | NotebookAsk::Restart)
-}
-
-/// A message of a page, which may not ask everything.
+/// Parses a message of a page. Pages may not make every request.
 fn read(text: &str) -> Result<Up, String> {
     let up: Up = serde_json::from_str(text).map_err(|error| format!("unexpected message: {error}"))?;
     match &up {

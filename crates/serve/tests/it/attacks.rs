@@ -1,4 +1,4 @@
-//! What hostile programs try on the host, and what it does about it.
+//! Attacks of hostile programs on the host.
 
 mod cookies;
 mod frames;

@@ -1,11 +1,11 @@
-//! A host in this process, in a state folder of its own.
+//! A host in this process, with its own state folder.
 
 use std::time::Duration;
 
 use cellist_host::{Address, Host as Reach, HostService};
 use cellist_kernel::guard::Guard;
 use cellist_live::Documents;
-use cellist_serve::{Host, Serving, Staying};
+use cellist_serve::{HostServer, IdlePolicy, ServeOptions};
 use cellist_session::sessions::{Means, Policy, Sessions};
 use cellist_settings::Home;
 use cellist_store::Store;
@@ -13,7 +13,7 @@ use cellist_store::artifact::{Artifacts, Retention};
 use testkit::Scratch;
 use tokio::task::JoinHandle;
 
-/// Longer than anything takes on a busy machine.
+/// A timeout for a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) struct Bed {
@@ -28,11 +28,11 @@ impl Bed {
         Bed { scratch, home }
     }
 
-    /// A host of a version.
-    pub(crate) fn serve(&self, version: &str, staying: Staying) -> JoinHandle<()> {
+    /// Starts a host of a version.
+    pub(crate) fn serve(&self, version: &str, staying: IdlePolicy) -> JoinHandle<()> {
         let serving =
-            Serving { home: self.home.clone(), version: version.into(), staying, log: None, page: None };
-        let host = Host::open(serving, &Guard::none()).unwrap();
+            ServeOptions { home: self.home.clone(), version: version.into(), staying, log: None, page: None };
+        let host = HostServer::open(serving, &Guard::none()).unwrap();
         let (serving, service) = (host, self.service());
         tokio::spawn(async move { serving.run(service).await.expect("it was to serve no page") })
     }
@@ -44,7 +44,7 @@ impl Bed {
         HostService::new(sessions, Documents::new(Store::new(self.home.clone())), artifacts)
     }
 
-    /// The host as a version sees it.
+    /// The host's registration, as a client of a version looks for it.
     pub(crate) fn seen_by(&self, version: &str) -> Reach {
         Reach::of(&self.home, version)
     }

@@ -1,4 +1,4 @@
-//! Code in real kernels that calls tools and uses helpers.
+//! Code in real kernels calls tools and uses helpers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use cellist_host::HostService;
 use cellist_kernel::gateway::{SharedGateways, Token};
 use cellist_kernel::order::{Order, Way};
 use cellist_output::Ansi;
-use cellist_session::execution::{Cancel, Limit, Reading, Status};
+use cellist_session::execution::{Cancel, Reading, Status};
 use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::{
-    Call, Code, KernelMode, Kind, OwnerId, Principal, RetryOnCrash, SessionKey, Ticket,
+    Code, Kind, OwnerId, Principal, RetryOnCrash, RunRules, SessionCall, SessionKey, Ticket,
 };
-use cellist_settings::ToolMode;
+use cellist_settings::{Settings, ToolMode};
 use cellist_tools::{Agent, Caller, Mode, ToolName, ToolSet};
 use serde_json::{Value, json};
 use testkit::{Flavour, Jupyter};
@@ -23,11 +23,11 @@ use tokio::sync::watch;
 use crate::attacks::users::{require_root, visit};
 use crate::bed::{Bed, LONG, soon};
 
-/// The kernels that every rule is tried on.
+/// The kernels of every test.
 const BOTH: [&str; 2] = ["runner", "jupyter"];
 
 pub(crate) struct Site {
-    /// The folder goes with it.
+    /// Keeps the folder.
     pub(crate) bed: Bed,
     service: HostService,
     pub(crate) agent: Arc<Agent>,
@@ -68,13 +68,13 @@ impl Site {
         Site { bed, service, agent }
     }
 
-    /// The text that code of the agent comes to, and whether it failed.
+    /// The text and status of code that the agent runs.
     async fn python(&self, code: &str) -> (String, bool) {
         let arguments = json!({ "code": code, "soft_wait": 100, "timeout": 100, "max_output": 100_000 });
         self.call(ToolName::Python, arguments).await
     }
 
-    /// The same of a command.
+    /// The text and status of a command that the agent runs.
     async fn bash(&self, command: &str) -> (String, bool) {
         self.call(ToolName::Bash, json!({ "command": command, "soft_wait": 100, "timeout": 100 })).await
     }
@@ -97,19 +97,19 @@ impl Site {
         SessionKey::new("own", self.agent.caller().cwd.as_path())
     }
 
-    /// Code in the runner, for someone else.
+    /// Runs code on the runner for another caller.
     pub(crate) fn run_for(&self, caller: Option<Principal>, code: &str) -> Ticket {
         let key = SessionKey::new("other", self.key().cwd);
         let way = Way::Runner { python: testkit::python("nbformat") };
         let order = Order { way, cwd: self.key().cwd, ..order() };
-        self.service.sessions().call(Call { key, order, caller, ..call(code) })
+        self.service.sessions().call(SessionCall { key, order: order.into(), caller, ..call(code) })
     }
 
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.key().cwd.join(name)
     }
 
-    /// Asks by hand, and tells the status and what was said.
+    /// Sends a request by hand. Returns status and text.
     async fn ask(&self, url: &str, token: &str, length: usize, body: &[u8]) -> (u16, String) {
         let address = url.strip_prefix("http://").unwrap().strip_suffix("/call").unwrap();
         let mut stream = TcpStream::connect(address).await.unwrap();
@@ -131,7 +131,7 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        // The gateway of our own stays longer than whoever used it.
+        // Our own gateway outlives its clients.
         let gateways = SharedGateways::of(self.bed.home.path());
         let ended = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -142,7 +142,7 @@ impl Drop for Site {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_kernel_on_our_own_gateway_calls_tools_and_keeps_the_token_to_itself() {
+async fn a_kernel_on_our_own_gateway_calls_tools_and_hides_the_token() {
     let site =
         Site::new("gateway", |caller| caller.environment.python = Some(testkit::python("gateway"))).await;
     std::fs::write(site.file("long.txt"), "line of text\n".repeat(20_000)).unwrap();
@@ -157,7 +157,7 @@ async fn a_kernel_on_our_own_gateway_calls_tools_and_keeps_the_token_to_itself()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_kernel_on_a_gateway_elsewhere_has_helpers_and_is_told_why_it_has_no_tools() {
+async fn a_kernel_on_a_remote_gateway_has_helpers_and_learns_why_it_has_no_tools() {
     let server = Jupyter::shared(Flavour::KernelGateway);
     let site = Site::new("gateway", |caller| {
         caller.environment.gateway = Some(server.url());
@@ -173,7 +173,7 @@ async fn a_kernel_on_a_gateway_elsewhere_has_helpers_and_is_told_why_it_has_no_t
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_command_of_bash_may_call_tools_where_all_processes_may() {
+async fn a_bash_command_may_call_tools_if_all_processes_may() {
     let program = "import json, os, urllib.request as u\n\
         g = lambda name: os.environ['PI_TOOL_BRIDGE_' + name]\n\
         call = {'session': g('SESSION'), 'tool': 'python', 'arguments': {'code': 'print(6 * 7)'}}\n\
@@ -195,7 +195,7 @@ async fn a_command_of_bash_may_call_tools_where_all_processes_may() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn all_of_an_output_that_was_cut_is_there_for_code_by_its_id() {
+async fn code_reads_truncated_output_by_its_artifact_id() {
     for backend in BOTH {
         let site = Site::new(backend, |_| {}).await;
         let told = site.told("for n in range(30_000): print('line', n)").await;
@@ -214,7 +214,7 @@ async fn all_of_an_output_that_was_cut_is_there_for_code_by_its_id() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn code_calls_tools_for_whoever_started_it_and_gets_whole_answers() {
+async fn code_calls_tools_for_its_caller_and_gets_complete_answers() {
     for backend in BOTH {
         let site = Site::new(backend, |_| {}).await;
         std::fs::write(site.file("long.txt"), "line of text\n".repeat(20_000)).unwrap();
@@ -237,7 +237,7 @@ async fn code_calls_tools_for_whoever_started_it_and_gets_whole_answers() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn code_may_do_no_more_than_whoever_started_it() {
+async fn code_has_only_the_rights_of_its_caller() {
     let site = Site::new("runner", |caller| caller.tools = ToolSet::Notebook).await;
     let (text, failed) = site.python("tool.bash(command='touch made')").await;
     assert!(failed && text.contains("bash is not among your tools"), "{text}");
@@ -253,7 +253,7 @@ async fn code_may_do_no_more_than_whoever_started_it() {
         report.cells[0].report.text
     );
     assert!(!site.file("made").exists());
-    // What a person runs may do what the person may.
+    // Code of a person has the rights of the person.
     let ticket = site.run_for(None, "tool.write(path='made', content='')");
     let report = soon(ticket.done()).await.unwrap();
     assert_eq!(report.status, Status::Ok, "{:?}", report.cells[0].report.text);
@@ -262,7 +262,7 @@ async fn code_may_do_no_more_than_whoever_started_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_process_that_code_starts_finds_no_token_unless_it_is_meant_to() {
+async fn child_processes_get_no_token_by_default() {
     let look = "import subprocess, sys\nprint(subprocess.run([sys.executable, '-c', \
                 'import os; print(\"PI_TOOL_BRIDGE_TOKEN\" in os.environ, \"PI_TOOL_BRIDGE_URL\" in os.environ)'], \
                 stdout=subprocess.PIPE).stdout.decode())";
@@ -280,7 +280,7 @@ async fn a_process_that_code_starts_finds_no_token_unless_it_is_meant_to() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_has_no_token_or_that_of_another_session_is_turned_away() {
+async fn calls_without_the_sessions_own_token_are_refused() {
     let site =
         Site::new("runner", |caller| caller.environment.set = vec!["bridge.inherit=true".to_owned()]).await;
     let told = site
@@ -300,12 +300,12 @@ async fn who_has_no_token_or_that_of_another_session_is_turned_away() {
         assert!(serde_json::from_str::<Value>(&said).unwrap()["failed"].as_bool().unwrap(), "{said}");
     };
     check("wrong", None, call("own"), 401, "the token is missing or wrong").await;
-    check(token, None, call("second"), 403, "the token is not that of session second").await;
-    // Nothing runs at this moment, so nobody is there whom it would act for.
+    check(token, None, call("second"), 403, "the token does not belong to session second").await;
+    // No code runs at this moment, so the call has no caller to act for.
     check(token, None, call("own"), 409, "no code runs in session own").await;
     check(token, Some(100 << 20), Vec::new(), 413, "the call is too large").await;
     check("wrong", Some(100 << 20), Vec::new(), 401, "the token is missing or wrong").await;
-    check(token, None, b"nonsense".to_vec(), 400, "the call cannot be read").await;
+    check(token, None, b"nonsense".to_vec(), 400, "malformed call").await;
     let address = url.strip_prefix("http://").unwrap().strip_suffix("/call").unwrap();
     let request = |hosts: &str| {
         let body = String::from_utf8(call("own")).unwrap();
@@ -314,7 +314,7 @@ async fn who_has_no_token_or_that_of_another_session_is_turned_away() {
             "POST /call HTTP/1.1\r\n{hosts}Authorization: Bearer {token}\r\nContent-Length: {length}\r\n\r\n{body}"
         )
     };
-    // Only the very name that code is given will do.
+    // Only the exact name that code is given is accepted.
     let ours = format!("Host: {address}\r\n");
     let port = address.split_once(':').unwrap().1;
     for (hosts, expected) in [
@@ -339,7 +339,7 @@ async fn who_has_no_token_or_that_of_another_session_is_turned_away() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn helpers_work_on_every_kernel_and_stand_in_nobodys_way() {
+async fn helpers_work_on_every_kernel_and_shadow_no_names() {
     for backend in BOTH {
         let site = Site::new(backend, |_| {}).await;
         let told = site
@@ -361,7 +361,7 @@ async fn helpers_work_on_every_kernel_and_stand_in_nobodys_way() {
         assert!(listed.lines().take(12).all(|line| line.contains(": ")), "{listed}");
         let (text, failed) = site.python("bash('echo oh; exit 3')").await;
         assert!(failed && text.contains("failed with exit code 3") && text.contains("oh"), "{text}");
-        // What code calls by these names is its own, and none of them is among its variables.
+        // Code may define these names, and none of them is listed as a variable.
         let told = site
             .told("print([name for name in dir() if not name.startswith('_')])\nread = 5\nprint(read, tool)")
             .await;
@@ -372,13 +372,13 @@ async fn helpers_work_on_every_kernel_and_stand_in_nobodys_way() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn each_call_of_a_helper_is_told_as_a_status() {
+async fn each_helper_call_is_reported_as_a_status() {
     for backend in BOTH {
         let site = Site::new(backend, |_| {}).await;
         site.told("1").await;
         let order = site.service.sessions().order(&site.key()).unwrap();
         let code = "write('b.txt', 'b')\ntool.read(path='b.txt');";
-        let call = Call { key: site.key(), order, ..call(code) };
+        let call = SessionCall { key: site.key(), order: order.into(), ..call(code) };
         let report = soon(site.service.sessions().call(call).done()).await.unwrap();
         let outputs = serde_json::to_value(&report.cells[0].report.outputs).unwrap();
         let status = |output: &Value| output["data"]["application/x-cellist-status"].clone();
@@ -396,24 +396,12 @@ async fn each_call_of_a_helper_is_told_as_a_status() {
 }
 
 /// A call of a person.
-fn call(code: &str) -> Call {
-    Call {
-        key: SessionKey::new("", "/"),
-        kind: Kind::Terminal,
-        owner: None,
-        order: order(),
-        cells: vec![Code { code: code.to_owned(), ..Code::default() }],
-        limit: Limit::None,
-        grace: LONG,
-        on_stuck: None,
-        reset: false,
-        retry: RetryOnCrash::Never,
-        mode: KernelMode::Session,
-        reading: Reading::new(cellist_output::Limits::for_screen(), Ansi::Remove),
-        rights: None,
-        caller: None,
-        outputs: None,
-    }
+fn call(code: &str) -> SessionCall {
+    let reading = Reading::new(cellist_output::Limits::for_screen(), Ansi::Remove);
+    let rules =
+        RunRules { grace: LONG, retry: RetryOnCrash::Never, ..RunRules::new(&Settings::default(), reading) };
+    let call = SessionCall::new(SessionKey::new("", "/"), Kind::Terminal, order().into(), rules);
+    SessionCall { cells: vec![Code { code: code.to_owned(), ..Code::default() }], ..call }
 }
 
 fn order() -> Order {

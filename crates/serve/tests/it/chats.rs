@@ -1,4 +1,4 @@
-//! Conversations live in the host: those who take part come and go.
+//! Conversations live in the host, while clients come and go.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use cellist_host::{
     AnswerEnding, Approval, ChatAsk, ChatReply, ConversationUpdate, Error, HostClient, Reply, Request,
     TranscriptEntry,
 };
-use cellist_serve::Staying;
+use cellist_serve::IdlePolicy;
 use cellist_session::orders::ClientEnvironment;
 use cellist_settings::{Chat, ChatProvider, ToolMode};
-use cellist_tools::{Caller, Editor, Mode, ToolSet};
+use cellist_tools::{Caller, EditorState, Mode, ToolSet};
 use serde_json::json;
 use testkit::{Models, Said};
 
@@ -34,7 +34,7 @@ async fn open(client: &HostClient, notebook: &Path, is_new: bool) -> (String, us
     }
 }
 
-/// All that is told from a place on, up to what is waited for.
+/// All entries from a position up to an expected one.
 async fn hear(
     client: &HostClient,
     name: &str,
@@ -75,10 +75,10 @@ fn message(models: &Models, notebook: &Path, words: &str) -> Box<ChatRequest> {
             roots: Vec::new(),
             requires_active: true,
             is_shared: false,
-            front: Some(Editor {
+            front: Some(EditorState {
                 active: Some(notebook.to_owned()),
                 attached: vec![notebook.to_owned()],
-                ..Editor::default()
+                ..EditorState::default()
             }),
             excluded: Vec::new(),
             allowed: Vec::new(),
@@ -95,7 +95,7 @@ fn message(models: &Models, notebook: &Path, words: &str) -> Box<ChatRequest> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_leaves_in_the_middle_of_an_answer_finds_all_of_it_later() {
+async fn a_client_that_disconnects_finds_the_complete_answer_later() {
     let bed = Bed::new();
     let notebook = bed.scratch.write("nb.ipynb", NOTEBOOK).canonicalize().unwrap();
     let models = Models::start([
@@ -105,7 +105,7 @@ async fn who_leaves_in_the_middle_of_an_answer_finds_all_of_it_later() {
         Said::call("python", json!({ "code": "print(1)" })),
         Said::text(&["Done."]),
     ]);
-    let host = bed.serve("1.0", Staying::UntilStopped);
+    let host = bed.serve("1.0", IdlePolicy::UntilStopped);
     let client = soon(HostClient::attach(&bed.seen_by("1.0"))).await.unwrap();
     let (name, told) = open(&client, &notebook, false).await;
     assert_eq!(told, 0);
@@ -115,7 +115,7 @@ async fn who_leaves_in_the_middle_of_an_answer_finds_all_of_it_later() {
     drop(client);
     models.release();
 
-    // The answer goes on, and asks a question that nobody hears yet.
+    // The answer continues, and asks a question that no client sees yet.
     models.wait_for(2);
     let client = soon(HostClient::attach(&bed.seen_by("1.0"))).await.unwrap();
     let (again, told) = open(&client, &notebook, false).await;
@@ -133,12 +133,12 @@ async fn who_leaves_in_the_middle_of_an_answer_finds_all_of_it_later() {
     );
     assert!(std::fs::read_to_string(&notebook).unwrap().contains("x = 2"));
 
-    // What it changed is taken back by its name.
+    // Its change is undone by the turn's name.
     let TranscriptEntry::Asked { turn, .. } = &all[0] else { panic!("{all:?}") };
     chat(&client, ChatAsk::Undo { chat: name.clone(), turn: turn.clone() }).await.unwrap();
     assert!(std::fs::read_to_string(&notebook).unwrap().contains("x = 1"));
 
-    // A new one begins with nothing, and the old one is gone.
+    // A new conversation is empty, and the old one is deleted.
     let (other, told) = open(&client, &notebook, true).await;
     assert!(other != name && told == 0);
     let gone = chat(&client, ChatAsk::Stop { chat: name, stop: StopScope::Answer }).await;
@@ -148,11 +148,11 @@ async fn who_leaves_in_the_middle_of_an_answer_finds_all_of_it_later() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_host_stays_for_an_answer_that_nobody_waits_for() {
+async fn a_host_stays_for_an_answer_without_clients() {
     let bed = Bed::new();
     let notebook = bed.scratch.write("nb.ipynb", NOTEBOOK).canonicalize().unwrap();
     let models = Models::start([Said::text(&["I think", "."]).held()]);
-    let host = bed.serve("1.0", Staying::WhileNeeded(Duration::from_millis(100)));
+    let host = bed.serve("1.0", IdlePolicy::WhileNeeded(Duration::from_millis(100)));
     let client = soon(HostClient::attach(&bed.seen_by("1.0"))).await.unwrap();
     let (name, _) = open(&client, &notebook, false).await;
     let ask = message(&models, &notebook, "think");

@@ -1,4 +1,4 @@
-//! The protocol's own test suite against our server, for both versions of the protocol.
+//! The official MCP conformance suite against our server, for both protocol versions.
 
 mod fixture;
 
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 use std::thread;
 
-use cellist_serve::mcp::{Door, Server, listen};
+use cellist_serve::mcp::{HttpAccess, McpServer, listen};
 use testkit::Scratch;
 
 use fixture::Fixture;
@@ -17,7 +17,7 @@ fn run(words: &[&str]) -> String {
     let listening = runtime.block_on(async {
         let fixture = Fixture::new();
         let address = "127.0.0.1:0".parse().unwrap();
-        listen(address, Door { token: None }, move || Server(fixture.clone())).await.unwrap()
+        listen(address, HttpAccess { token: None }, move || McpServer(fixture.clone())).await.unwrap()
     });
     let url = listening.url();
     let serving = runtime.spawn(listening.run());
@@ -25,7 +25,7 @@ fn run(words: &[&str]) -> String {
     let scratch = Scratch::new();
     let mut suite = Command::new(node);
     suite.arg(packages.join(".bin").join("conformance")).args(["server", "--url", &url]).args(words);
-    // A scenario waits this long for something that a loaded machine may take its time for.
+    // The timeout of a scenario, long enough for a loaded machine.
     suite.args(["--timeout", "120000"]).current_dir(scratch.path());
     let done = thread::spawn(move || suite.output().unwrap()).join().unwrap();
     serving.abort();
@@ -38,7 +38,8 @@ const NOTHING_ASKED: &str = "no call ever asks its client for input: the fixture
 const NO_TASKS: &str =
     "an extension that is not offered: long runs are executions, which the tool `wait` goes on with";
 
-/// Scenarios that do not pass, each with the reason. None of them is about tools, progress, cancelling or the transport.
+/// Scenarios that do not pass, each with the reason. None of them is about tools, progress,
+/// cancelling or the transport.
 const OLD: &[(&str, &str)] =
     &[("resources-subscribe", NOT_ANNOUNCED), ("resources-unsubscribe", NOT_ANNOUNCED)];
 const NEW: &[(&str, &str)] = &[
@@ -63,7 +64,8 @@ const NEW: &[(&str, &str)] = &[
     ("tasks-wire-fields", NO_TASKS),
 ];
 
-/// All that a version of the protocol requires passes, but for what is left out; and that is still worth leaving out.
+/// All required scenarios of a version pass except the listed ones, and each listed one still
+/// fails.
 #[track_caller]
 fn check(version: &str, left_out: &[(&str, &str)], at_least: usize) {
     let said = run(&["--requirements", version]);

@@ -1,19 +1,19 @@
-//! When a host leaves, and what it leaves behind.
+//! When a host stops, and the files that remain.
 
 use std::fs;
 use std::time::Duration;
 
 use cellist_host::{Error, HostClient, Reply, Request, Stopped};
-use cellist_serve::Staying;
+use cellist_serve::IdlePolicy;
 
 use crate::bed::{Bed, soon};
 
-const AT_ONCE: Staying = Staying::WhileNeeded(Duration::ZERO);
+const AT_ONCE: IdlePolicy = IdlePolicy::WhileNeeded(Duration::ZERO);
 
 #[tokio::test]
-async fn a_host_that_is_stopped_leaves_neither_socket_nor_registration() {
+async fn a_stopped_host_removes_socket_and_registration() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let socket = bed.address().unwrap().socket;
     assert!(socket.exists());
     let stopped = soon(bed.seen_by("1.0.0").stop()).await.unwrap();
@@ -25,16 +25,16 @@ async fn a_host_that_is_stopped_leaves_neither_socket_nor_registration() {
 }
 
 #[tokio::test]
-async fn a_host_that_nobody_needs_leaves_by_itself() {
+async fn an_idle_host_stops_by_itself() {
     let bed = Bed::new();
     soon(bed.serve("1.0.0", AT_ONCE)).await.unwrap();
     assert!(bed.address().is_none());
 }
 
 #[tokio::test]
-async fn a_host_stays_while_someone_is_attached() {
+async fn a_host_stays_while_a_client_is_attached() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::WhileNeeded(Duration::from_millis(300)));
+    let host = bed.serve("1.0.0", IdlePolicy::WhileNeeded(Duration::from_millis(300)));
     let client = soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap();
     tokio::time::pause();
     for _ in 0..100 {
@@ -48,9 +48,9 @@ async fn a_host_stays_while_someone_is_attached() {
 }
 
 #[tokio::test]
-async fn who_waits_for_an_answer_learns_that_the_host_is_gone() {
+async fn a_waiting_client_learns_that_the_host_is_gone() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let client = soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap();
     soon(bed.seen_by("1.0.0").stop()).await.unwrap();
     soon(host).await.unwrap();
@@ -59,11 +59,11 @@ async fn who_waits_for_an_answer_learns_that_the_host_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_host_whose_folder_was_removed_leaves_and_spares_the_next_one() {
+async fn a_host_without_its_folder_stops_and_spares_the_next_one() {
     let bed = Bed::new();
-    let old = bed.serve("1.0.0", Staying::UntilStopped);
+    let old = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     fs::remove_dir_all(bed.home.path()).unwrap();
-    let new = bed.serve("1.0.0", Staying::UntilStopped);
+    let new = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     old.await.unwrap();
     assert!(bed.address().is_some_and(|address| address.socket.exists()));
     new.abort();

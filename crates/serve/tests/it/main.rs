@@ -1,4 +1,4 @@
-//! The host from outside: who is let in, what it says about itself, and when it leaves.
+//! The host from outside: access, state and shutdown.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 mod attacks;

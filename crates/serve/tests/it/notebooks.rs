@@ -1,4 +1,4 @@
-//! Notebooks that the host has open: several clients at once, over the socket.
+//! Open notebooks with several clients over the socket.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use cellist_host::{
 };
 use cellist_live::{Actor, ActorKind, Author, Op, Submission, Undo};
 use cellist_notebook::{CellRef, CellType, Operation, Revision};
-use cellist_serve::Staying;
+use cellist_serve::IdlePolicy;
 use serde_json::json;
 
 use crate::bed::{Bed, soon};
 
 const FOLLOW: NotebookAsk = NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
 
-/// A client of a host, and a notebook.
+/// A client with a notebook.
 struct Client {
     link: HostClient,
     path: PathBuf,
@@ -68,7 +68,7 @@ impl Client {
     }
 }
 
-/// A notebook with one cell, `a`, that holds `x = 1`.
+/// A notebook with one cell `a` and the source `x = 1`.
 fn notebook(bed: &Bed) -> PathBuf {
     let cell = json!({
         "cell_type": "code", "execution_count": null, "id": "a", "metadata": {}, "outputs": [], "source": ["x = 1"],
@@ -78,9 +78,9 @@ fn notebook(bed: &Bed) -> PathBuf {
 }
 
 #[tokio::test]
-async fn a_change_of_one_client_is_seen_by_another_and_an_outdated_one_is_told_what_happened() {
+async fn changes_reach_other_clients_and_outdated_ones_are_refused_with_the_news() {
     let bed = Bed::new();
-    let running = bed.serve("1.0.0", Staying::UntilStopped);
+    let running = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let path = notebook(&bed);
     let (one, other) = (Client::new(&bed, &path, "one").await, Client::new(&bed, &path, "other").await);
     let first = one.follow().await;
@@ -105,7 +105,7 @@ async fn a_change_of_one_client_is_seen_by_another_and_an_outdated_one_is_told_w
     );
     assert!(matches!(other.write(newer, "x = 3").await, NotebookReply::Version(_)));
 
-    // A client that does not wait any more is answered.
+    // A client that cancels gets an answer.
     while !other.news().await.changes.iter().any(|change| change.version > newer) {}
     let waiting = other.link.begin(other.request(NotebookAsk::News));
     waiting.stop().stop();
@@ -115,13 +115,13 @@ async fn a_change_of_one_client_is_seen_by_another_and_an_outdated_one_is_told_w
 }
 
 #[tokio::test]
-async fn edits_are_on_disk_when_they_return_are_remembered_and_can_be_taken_back() {
+async fn edits_are_saved_recorded_and_can_be_undone() {
     let bed = Bed::new();
-    let running = bed.serve("1.0.0", Staying::UntilStopped);
+    let running = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let path = notebook(&bed);
     let client = Client::new(&bed, &path, "one").await;
     client.follow().await;
-    let read = client.ask(NotebookAsk::Read(client.author.actor.clone())).await.unwrap();
+    let read = client.ask(NotebookAsk::Read(Some(client.author.actor.clone()))).await.unwrap();
     let NotebookReply::State(first) = read else { panic!("{read:?}") };
     let on_disk = || fs::read_to_string(&path).unwrap();
 
@@ -129,7 +129,7 @@ async fn edits_are_on_disk_when_they_return_are_remembered_and_can_be_taken_back
     let edited = client.edit(NotebookEdit::Operations(vec![insert]), None).await.unwrap();
     assert!(edited.changed && edited.result.outcomes[0].cell_index == 1 && on_disk().contains("y = 2"));
     let replace = NotebookEdit::Replace { old: "x = 1".into(), new: "x = 7".into() };
-    let edited = client.edit(replace, Some(first.revision.parse().unwrap())).await.unwrap();
+    let edited = client.edit(replace, Some(first.content.0.revision())).await.unwrap();
     assert_eq!(edited.result.applied.changed, [0]);
     assert!(on_disk().contains("x = 7") && on_disk().contains("y = 2"), "both are there");
 
@@ -152,9 +152,9 @@ async fn edits_are_on_disk_when_they_return_are_remembered_and_can_be_taken_back
 }
 
 #[tokio::test]
-async fn a_notebook_is_closed_with_its_last_client_and_what_was_typed_is_saved() {
+async fn a_notebook_is_saved_and_closed_with_its_last_client() {
     let bed = Bed::new();
-    let running = bed.serve("1.0.0", Staying::UntilStopped);
+    let running = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let path = notebook(&bed);
     let (client, looker) = (Client::new(&bed, &path, "one").await, Client::new(&bed, &path, "looker").await);
     let version = client.follow().await.version;
@@ -177,9 +177,9 @@ async fn a_notebook_is_closed_with_its_last_client_and_what_was_typed_is_saved()
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_notebook_is_refused_by_name() {
+async fn a_file_that_is_not_a_notebook_is_refused_by_name() {
     let bed = Bed::new();
-    let running = bed.serve("1.0.0", Staying::UntilStopped);
+    let running = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     for (name, content, kind) in
         [("none.ipynb", None, "not_found"), ("bad.ipynb", Some("{"), "invalid_notebook")]
     {

@@ -1,4 +1,4 @@
-//! The page's server without a browser: who is let in, and what is said on its socket.
+//! The server of the page without a browser: access, and messages on its socket.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use crate::bed::soon;
 use crate::site::{Site, typed, version};
 
 #[tokio::test]
-async fn a_link_lets_a_browser_in_once_and_nobody_else() {
+async fn a_link_signs_one_browser_in_once() {
     let site = Site::new().await;
     assert_eq!(site.status("/", &[]).await, 401);
     assert_eq!(site.status("/?code=guessed", &[]).await, 401);
@@ -29,7 +29,7 @@ async fn a_link_lets_a_browser_in_once_and_nobody_else() {
 }
 
 #[tokio::test]
-async fn foreign_names_and_foreign_pages_are_turned_away_whatever_they_show() {
+async fn foreign_hosts_and_origins_are_refused_even_with_credentials() {
     let site = Site::new().await;
     let cookie = site.cookie().await;
     for host in ["evil.test", "127.0.0.1", "127.0.0.1:1"] {
@@ -49,7 +49,7 @@ async fn foreign_names_and_foreign_pages_are_turned_away_whatever_they_show() {
 }
 
 #[tokio::test]
-async fn what_one_page_types_another_is_told_and_one_that_is_behind_gets_what_it_missed() {
+async fn edits_reach_other_pages_and_a_late_page_gets_the_missed_ones() {
     let site = Site::new().await;
     let ((mut one, whole), (mut other, same)) = (site.page().await, site.page().await);
     other.client = "other";
@@ -63,26 +63,26 @@ async fn what_one_page_types_another_is_told_and_one_that_is_behind_gets_what_it
     assert_eq!((&change["version"], &change["tag"]["client"]), (&json!(taken), &json!("me")));
     assert_eq!(change["effects"][0], json!({ "effect": "changed", "cell": "a", "change": [5, [0, "0"]] }));
 
-    // The same cell on the old text: refused, with what has happened, and taken once it is rebased on that.
+    // An edit based on the old text is refused with the changes since, and accepted once rebased.
     let late = other.submit(base, 1, typed("a", 5, &["!"])).await;
     assert_eq!(late["Ok"]["behind"]["version"], json!(taken), "{late}");
     assert_eq!(late["Ok"]["behind"]["changes"][0]["version"], json!(taken));
     let newest = version(&other.submit(taken, 2, typed("a", 6, &["!"])).await);
     assert!(newest > taken);
-    // What is sent again because its answer was lost is taken once.
+    // A repeated submission is applied once.
     assert_eq!(version(&other.submit(taken, 2, typed("a", 6, &["!"])).await), newest);
     other.told(|news| news["status"]["saved"].as_u64() >= Some(newest)).await;
     assert!(fs::read_to_string(&site.path).unwrap().contains("x = 10!"));
 }
 
 #[tokio::test]
-async fn a_change_that_cannot_be_is_refused_and_the_page_goes_on() {
+async fn an_invalid_change_is_refused_and_the_page_continues() {
     let site = Site::new().await;
     let (mut page, whole) = site.page().await;
     let base = whole["version"].as_u64().unwrap();
     let long = page.submit(base, 1, typed("a", 500, &["x"])).await;
     assert!(long["Err"]["message"].is_string(), "{long}");
-    // Half of a character of two units is no text.
+    // Half of a surrogate pair is not text.
     let emoji = version(&page.submit(base, 2, typed("a", 5, &["😀"])).await);
     let split = json!({ "op": "change", "cell": "a", "change": [6, [0, "x"], 1] });
     let refused = page.submit(emoji, 3, split).await;
@@ -96,7 +96,7 @@ async fn a_change_that_cannot_be_is_refused_and_the_page_goes_on() {
 }
 
 #[tokio::test]
-async fn a_page_that_comes_back_learns_what_of_its_own_has_arrived() {
+async fn a_returning_page_learns_which_of_its_edits_arrived() {
     let site = Site::new().await;
     let (mut page, whole) = site.page().await;
     version(&page.submit(whole["version"].as_u64().unwrap(), 7, typed("b", 5, &["2"])).await);
@@ -112,10 +112,10 @@ async fn a_page_that_comes_back_learns_what_of_its_own_has_arrived() {
 }
 
 #[tokio::test]
-async fn what_an_agent_changed_waits_and_its_turn_is_taken_back_as_a_whole() {
+async fn an_agents_turn_waits_for_review_and_is_undone_as_a_whole() {
     let site = Site::new().await;
     let (mut page, _) = site.page().await;
-    // Another process of the host's user, by way of the file's own owner.
+    // Another process of the same user, over the Unix socket.
     let link = soon(HostClient::attach(&site.bed.seen_by("1.0.0"))).await.unwrap();
     let actor = Actor::new(ActorKind::Agent, "bot");
     let operations = json!([

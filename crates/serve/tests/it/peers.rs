@@ -1,15 +1,15 @@
-//! Who is let in: processes of the same user, and nobody else.
+//! Access to the socket: processes of the same user only.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use cellist_serve::Staying;
+use cellist_serve::IdlePolicy;
 
 use crate::attacks::users::require_root;
 use crate::bed::{Bed, soon};
 
-/// Says hello and prints what comes back.
+/// Sends a greeting and prints the answer.
 const VISIT: &str = r#"
 import json, os, socket, struct, sys
 visit = socket.socket(socket.AF_UNIX)
@@ -23,14 +23,14 @@ except ConnectionError:
 "#;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_process_of_another_user_is_refused_even_where_it_can_reach_the_socket() {
+async fn a_process_of_another_user_is_refused_even_with_access_to_the_socket() {
     let bed = Bed::new();
-    let running = bed.serve("1.0.0", Staying::UntilStopped);
+    let running = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let socket = bed.address().unwrap().socket;
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&socket), mode(socket.parent().unwrap())), (0o600, 0o700));
 
-    // Every door is opened; what is left is the look at who comes.
+    // All permissions are open, so only the check of the peer's user remains.
     fs::set_permissions(&socket, Permissions::from_mode(0o777)).unwrap();
     let opened = [bed.scratch.path(), bed.home.path(), socket.parent().unwrap()];
     opened.iter().for_each(|folder| fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap());

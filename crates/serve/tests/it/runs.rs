@@ -1,19 +1,20 @@
-//! Cells of a notebook that the host has open, run over the socket on a real kernel.
+//! Cells of an open notebook, run over the socket on a real kernel.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellist_host::{
-    Call, Event, HostClient, Named, NotebookAsk, NotebookReply, NotebookRun, OnNotebook, OutputForm, Reply,
-    Request,
+    CallRequest, Event, HostClient, Named, NotebookAsk, NotebookReply, NotebookRun, OnNotebook, OutputForm,
+    Reply, Request,
 };
-use cellist_kernel::order::{Order, Way};
 use cellist_live::{Actor, ActorKind};
 use cellist_notebook::CellId;
 use cellist_output::{Ansi, Limits};
-use cellist_serve::Staying;
-use cellist_session::execution::{Limit, Reading, RunReport, Status};
-use cellist_session::sessions::{KernelMode, Kind, RetryOnCrash};
+use cellist_serve::IdlePolicy;
+use cellist_session::execution::{Reading, RunReport, Status};
+use cellist_session::orders::{ClientEnvironment, KernelRequest};
+use cellist_session::sessions::{Kind, RunRules};
+use cellist_settings::{BackendWish, Settings};
 use serde_json::json;
 use testkit::until;
 
@@ -32,32 +33,27 @@ fn notebook(bed: &Bed, sources: &[&str]) -> PathBuf {
 }
 
 async fn attached(bed: &Bed) -> HostClient {
-    soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap()
+    let client = soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap();
+    client.set_environment(ClientEnvironment {
+        backend: Some(BackendWish::Runner),
+        python: Some(testkit::python("nbformat")),
+        ..ClientEnvironment::default()
+    });
+    client
 }
 
-fn order(bed: &Bed) -> Order {
-    let way = Way::Runner { python: testkit::python("nbformat") };
-    Order { has_pip: true, ..Order::new(way, bed.scratch.path()) }
-}
-
-fn run(bed: &Bed, path: &Path, cells: &[&str], order: Option<Order>) -> Request {
-    let call = Call {
+fn run(bed: &Bed, path: &Path, cells: &[&str]) -> Request {
+    let reading = Reading::new(Limits::for_screen(), Ansi::Remove);
+    let call = CallRequest {
         session: Named { id: "nb".into(), cwd: Some(bed.scratch.path().to_owned()) },
         here: bed.scratch.path().to_owned(),
-        order,
-        is_particular: false,
+        kernel: KernelRequest::default(),
         kind: Kind::Notebook { path: path.to_owned() },
         is_owned: false,
         cells: Vec::new(),
-        limit: Limit::None,
-        grace: LONG,
-        on_stuck: None,
         soft_wait: LONG,
         reset: false,
-        retry: RetryOnCrash::Auto,
-        mode: KernelMode::Session,
-        reading: Reading::new(Limits::for_screen(), Ansi::Remove),
-        rights: None,
+        rules: RunRules { grace: LONG, ..RunRules::new(&Settings::default(), reading) },
         is_watched: true,
     };
     Request::Run(Box::new(NotebookRun {
@@ -78,13 +74,13 @@ fn ran(reply: Reply) -> RunReport {
     }
 }
 
-/// Waits until the host has told that a cell runs.
+/// Waits for the event that a cell runs.
 async fn until_running(events: &mut tokio::sync::watch::Receiver<Option<Event>>, cell: &str) {
     let running = |event: &Option<Event>| matches!(event, Some(Event::Run(view)) if view.running().is_some_and(|step| step.cell == cell));
     drop(soon(events.wait_for(running)).await.unwrap());
 }
 
-/// Code that goes on when a file is there.
+/// Code that continues once a file exists.
 fn waits_for(path: &Path) -> String {
     format!("import os, time\nwhile not os.path.exists({path:?}): time.sleep(0.01)")
 }
@@ -97,24 +93,22 @@ async fn end(bed: &Bed, host: tokio::task::JoinHandle<()>) {
 #[tokio::test]
 async fn cells_are_run_and_their_outputs_are_in_the_notebook_and_in_the_report() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let path = notebook(&bed, &["x = 20", "print(x + 1)", "1 / 0", "print('never')"]);
     let client = attached(&bed).await;
-    let unordered = soon(client.ask(run(&bed, &path, &["a"], None))).await.unwrap();
-    assert!(matches!(unordered, Reply::Unordered { .. }), "{unordered:?}");
-    let report = soon(client.ask(run(&bed, &path, &["a", "b", "c", "d"], Some(order(&bed))))).await.unwrap();
+    let report = soon(client.ask(run(&bed, &path, &["a", "b", "c", "d"]))).await.unwrap();
     let report = ran(report);
-    assert_eq!((report.status, report.not_run, report.saved), (Status::Error, 1, true));
+    assert_eq!((report.status, report.not_run, report.unsaved), (Status::Error, 1, None));
     let cells: Vec<_> = report.cells.iter().map(|cell| (cell.index, cell.id.as_deref())).collect();
     assert_eq!(cells, [(0, Some("a")), (1, Some("b")), (2, Some("c"))]);
     assert_eq!(report.cells[1].report.text, "21\n");
     assert_eq!(report.cells[2].report.error.as_ref().unwrap().ename, "ZeroDivisionError");
     assert!(fs::read_to_string(&path).unwrap().contains("21\\n"));
     // The state is kept, and the order of its kernel is known.
-    let again = ran(soon(client.ask(run(&bed, &path, &["b"], None))).await.unwrap());
+    let again = ran(soon(client.ask(run(&bed, &path, &["b"]))).await.unwrap());
     assert_eq!((again.status, again.cells[0].report.text.as_str()), (Status::Ok, "21\n"));
     // A kernel that is to be restarted is so once, not for each cell.
-    let mut anew = run(&bed, &path, &["a", "b"], Some(order(&bed)));
+    let mut anew = run(&bed, &path, &["a", "b"]);
     if let Request::Run(run) = &mut anew {
         run.call.reset = true;
     }
@@ -124,13 +118,13 @@ async fn cells_are_run_and_their_outputs_are_in_the_notebook_and_in_the_report()
 }
 
 #[tokio::test]
-async fn a_run_goes_on_when_its_client_leaves() {
+async fn a_run_continues_when_its_client_disconnects() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let go = bed.scratch.path().join("go");
     let path = notebook(&bed, &[&waits_for(&go), "print('after', 'all')"]);
     let client = attached(&bed).await;
-    let pending = client.begin(run(&bed, &path, &["a", "b"], Some(order(&bed))));
+    let pending = client.begin(run(&bed, &path, &["a", "b"]));
     until_running(&mut pending.events(), "a").await;
     drop((pending, client));
     let left = async {
@@ -145,28 +139,28 @@ async fn a_run_goes_on_when_its_client_leaves() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_not_wanted_any_more_is_interrupted_and_keeps_its_state() {
+async fn a_cancelled_run_is_interrupted_and_keeps_its_state() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let (began, never) = (bed.scratch.path().join("began"), bed.scratch.path().join("never"));
     let endless = format!("open({began:?}, 'w').write('yes')\n{}", waits_for(&never));
     let path = notebook(&bed, &["x = 1", &endless, "print(x)"]);
     let client = attached(&bed).await;
-    let pending = client.begin(run(&bed, &path, &["a", "b", "c"], Some(order(&bed))));
+    let pending = client.begin(run(&bed, &path, &["a", "b", "c"]));
     until_running(&mut pending.events(), "b").await;
     until(|| began.exists()).await;
     pending.stop().stop();
     let report = ran(soon(pending.done()).await.unwrap());
     assert_eq!((report.status, report.not_run), (Status::Cancelled, 1));
-    let rest = ran(soon(client.ask(run(&bed, &path, &["c"], None))).await.unwrap());
+    let rest = ran(soon(client.ask(run(&bed, &path, &["c"]))).await.unwrap());
     assert_eq!(rest.cells[0].report.text, "1\n");
     end(&bed, host).await;
 }
 
 #[tokio::test]
-async fn who_follows_a_long_notebook_is_told_the_cells_that_change_and_no_others() {
+async fn an_observer_receives_only_the_cells_that_change() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let cell = |at: usize| {
         let source = match at {
             500 => "for i in range(300): print('line', i, flush=True)".to_owned(),
@@ -185,21 +179,21 @@ async fn who_follows_a_long_notebook_is_told_the_cells_that_change_and_no_others
     let about = |ask| Request::Notebook(Box::new(OnNotebook { path: path.clone(), ask }));
     let follow = || NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
     // A first run writes into the notebook's own values what its kernel is.
-    ran(soon(client.ask(run(&bed, &path, &["c0"], Some(order(&bed))))).await.unwrap());
+    ran(soon(client.ask(run(&bed, &path, &["c0"]))).await.unwrap());
     let Reply::Notebook(NotebookReply::Whole(whole)) = soon(looker.ask(about(follow()))).await.unwrap()
     else {
         panic!("not the whole")
     };
     assert_eq!((whole.cells.len(), whole.conditions.len()), (1000, 1000));
     let (mut told, mut bytes, mut answers) = (Vec::new(), 0, 0);
-    let pending = client.begin(run(&bed, &path, &["c500"], None));
+    let pending = client.begin(run(&bed, &path, &["c500"]));
     let running = tokio::spawn(pending.done());
     let mut last = String::new();
     loop {
         let is_over = running.is_finished();
         let pending = looker.begin(about(NotebookAsk::News));
         if is_over {
-            // All is told by now, or at once.
+            // All events have arrived, or arrive at once.
             pending.stop().stop();
         }
         let reply = soon(pending.done()).await.unwrap();
@@ -218,16 +212,16 @@ async fn who_follows_a_long_notebook_is_told_the_cells_that_change_and_no_others
     assert!(last.contains("line 0\\n") && last.contains("line 299\\n"), "{last}");
     told.retain(|cell| cell != "c500" && cell != "c0");
     assert!(told.is_empty(), "{told:?}");
-    // Never more than the cell that runs, how it stands, and a few words.
+    // Never more than the running cell, its status and a few words.
     assert!(bytes <= answers * (last.len() + 2000), "{bytes} bytes in {answers} answers");
     assert!(last.len() + 2000 < text.len() / 20);
     end(&bed, host).await;
 }
 
 #[tokio::test]
-async fn a_session_that_is_ended_or_restarted_by_another_client_leaves_no_cell_of_an_open_notebook_current() {
+async fn ending_or_restarting_a_session_makes_all_cells_stale() {
     let bed = Bed::new();
-    let host = bed.serve("1.0.0", Staying::UntilStopped);
+    let host = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let path = notebook(&bed, &["x = 1"]);
     let (one, other) = (attached(&bed).await, attached(&bed).await);
     let open = async || {
@@ -248,7 +242,7 @@ async fn a_session_that_is_ended_or_restarted_by_another_client_leaves_no_cell_o
     assert!(open().await.last.is_none());
     let session = || Named { id: "nb".into(), cwd: Some(bed.scratch.path().to_owned()) };
     for end in [Request::Restart(session()), Request::End(session())] {
-        ran(soon(one.ask(run(&bed, &path, &["a"], Some(order(&bed))))).await.unwrap());
+        ran(soon(one.ask(run(&bed, &path, &["a"]))).await.unwrap());
         assert!(stale().await.is_empty());
         soon(other.ask(end)).await.unwrap();
         assert_eq!(stale().await, ["its kernel is gone"]);

@@ -1,10 +1,10 @@
-//! A host that serves the page, and pages as it sees them: a socket each, without a browser.
+//! A host with the page, and clients that act as pages: a socket each, without a browser.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellist_host::{HostClient, PageAsk, Reply, Request};
-use cellist_serve::Staying;
+use cellist_serve::IdlePolicy;
 use futures_util::{SinkExt, StreamExt};
 use hmac::{Hmac, KeyInit, Mac};
 use serde_json::{Value, json};
@@ -18,13 +18,13 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 use crate::bed::{Bed, soon};
 
-/// A host that serves the page, and a notebook with the cells `a` and `b`.
+/// A host with the page, and a notebook with the cells `a` and `b`.
 pub(crate) struct Site {
     pub(crate) bed: Bed,
     pub(crate) link: HostClient,
     pub(crate) path: PathBuf,
     port: u16,
-    /// What decides on kernels, and what lets in at providers.
+    /// The environment for kernels and the keys of providers.
     pub(crate) opened: PageAsk,
 }
 
@@ -32,7 +32,7 @@ impl Site {
     pub(crate) async fn new() -> Site {
         let bed = Bed::new();
         // It ends with the runtime of the test.
-        drop(bed.serve("1.0.0", Staying::UntilStopped));
+        drop(bed.serve("1.0.0", IdlePolicy::UntilStopped));
         let cell = |id: &str, source: &str| json!({ "cell_type": "code", "execution_count": null, "id": id, "metadata": {}, "outputs": [], "source": [source] });
         let cells = [cell("a", "x = 1"), cell("b", "y = 1")];
         let notebook = json!({ "cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
@@ -45,10 +45,10 @@ impl Site {
         site
     }
 
-    /// Ends the host and starts another in its place.
+    /// Stops the host and starts another.
     pub(crate) async fn restart(&mut self) {
         soon(self.bed.seen_by("1.0.0").stop()).await.unwrap();
-        drop(self.bed.serve("1.0.0", Staying::UntilStopped));
+        drop(self.bed.serve("1.0.0", IdlePolicy::UntilStopped));
         self.link = soon(HostClient::attach(&self.bed.seen_by("1.0.0"))).await.unwrap();
         self.find_port().await;
     }
@@ -70,7 +70,7 @@ impl Site {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// What is answered to a request, head and body.
+    /// Head and body of a response to `GET`.
     pub(crate) async fn get(&self, path: &str, headers: &[(&str, &str)]) -> String {
         let mut stream = soon(TcpStream::connect(self.host())).await.unwrap();
         let has_host = headers.iter().any(|(name, _)| *name == "Host");
@@ -87,7 +87,7 @@ impl Site {
         String::from_utf8_lossy(&answer).into_owned()
     }
 
-    /// What is answered to a text that is sent, head and body.
+    /// Head and body of a response to `POST`.
     pub(crate) async fn post(&self, path: &str, body: &str, headers: &[(&str, &str)]) -> String {
         let mut head = format!("POST {path} HTTP/1.1\r\nConnection: close\r\nHost: {}\r\n", self.host());
         for (name, value) in headers {
@@ -106,12 +106,12 @@ impl Site {
         answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap()
     }
 
-    /// The cookie that a link is worth.
+    /// A cookie for a new link.
     pub(crate) async fn cookie(&self) -> String {
         self.sign_in().await.0
     }
 
-    /// The cookie that a link is worth, and the key of the page that comes with it.
+    /// A cookie for a new link, and the key in the page.
     pub(crate) async fn sign_in(&self) -> (String, PageKey) {
         let address = self.address().await;
         let answer = self.get(address.split_once(&self.host()).unwrap().1, &[]).await;
@@ -120,7 +120,7 @@ impl Site {
         (cookie.split(';').next().unwrap().to_owned(), PageKey::in_page(&answer))
     }
 
-    /// A socket before anything was said, or the status with which it is refused.
+    /// A socket before the handshake, or the status of its refusal.
     pub(crate) async fn socket(&self, cookie: &str, origin: &str, hello: &str) -> Result<Page, u16> {
         let mut request = format!("ws://{}/socket?{hello}", self.host()).into_client_request().unwrap();
         let headers = request.headers_mut();
@@ -137,7 +137,7 @@ impl Site {
         }
     }
 
-    /// A socket on which the host has proven itself and the page too, and the ticket for a cookie if one was given.
+    /// A socket after the handshake, and the ticket if one was sent.
     pub(crate) async fn meet(&self, cookie: &str, key: &PageKey) -> Option<(Page, Option<String>)> {
         let challenge = "0123456789abcdef0123456789abcdef";
         let origin = format!("http://{}", self.host());
@@ -167,7 +167,7 @@ impl Site {
     }
 }
 
-/// The key that comes with a page.
+/// The key of a page.
 pub(crate) struct PageKey {
     pub(crate) browser: String,
     salt: String,
@@ -175,7 +175,7 @@ pub(crate) struct PageKey {
 }
 
 impl PageKey {
-    /// The key in the text of a page.
+    /// The key in the HTML of a page.
     fn in_page(text: &str) -> PageKey {
         let found = text.split("name=\"page-key\" content=\"").nth(1).and_then(|rest| rest.split('"').next());
         let mut parts = found.expect(text).split(' ').map(str::to_owned);
@@ -197,23 +197,23 @@ impl PageKey {
 /// A page, as the host sees it.
 pub(crate) struct Page {
     socket: WebSocketStream<TcpStream>,
-    /// What it calls itself.
+    /// The id of the client.
     pub(crate) client: &'static str,
     next: u64,
-    /// The notebook that is open.
+    /// The open notebook.
     path: PathBuf,
-    /// The news that nobody waited for.
+    /// Events that no test has read yet.
     news: Vec<Value>,
     pub(crate) chat: Chat,
 }
 
-/// A conversation, as a page hears it.
+/// A conversation, as a page receives it.
 #[derive(Default)]
 pub(crate) struct Chat {
     pub(crate) name: String,
     from: u64,
     mark: Value,
-    /// What was heard and is for the next who listens.
+    /// Received entries for the next reader.
     pub(crate) heard: Vec<Value>,
 }
 
@@ -232,7 +232,7 @@ impl Page {
         soon(self.socket.send(Message::text(said.to_string()))).await.unwrap();
     }
 
-    /// Resolves when the host has closed the socket; whatever it said before.
+    /// Resolves when the host has closed the socket. Ignores earlier messages.
     pub(crate) async fn closed(mut self) {
         while let Some(Ok(message)) = soon(self.socket.next()).await {
             if message.is_close() {
@@ -241,7 +241,7 @@ impl Page {
         }
     }
 
-    /// Makes a request, and waits for the reply.
+    /// Makes a request and waits for the reply.
     pub(crate) async fn ask(&mut self, request: Value) -> Value {
         let id = self.next;
         self.next += 1;
@@ -254,7 +254,7 @@ impl Page {
         }
     }
 
-    /// Makes a request about the notebook that is open.
+    /// Makes a request about the open notebook.
     pub(crate) async fn on_notebook(&mut self, ask: Value) -> Value {
         let mut reply = self.ask(json!({ "notebook": { "path": self.path, "ask": ask } })).await;
         match reply["Ok"].get_mut("notebook") {
@@ -269,14 +269,14 @@ impl Page {
         self.on_notebook(follow).await["Ok"]["whole"].take()
     }
 
-    /// Submits an operation under a number of its own.
+    /// Submits an operation with its own number.
     pub(crate) async fn submit(&mut self, base: u64, number: u64, op: Value) -> Value {
         let tag = json!({ "client": self.client, "number": number });
         let submission = json!({ "base": base, "tag": tag, "ops": [op] });
         self.on_notebook(json!({ "submit": { "submission": submission, "author": null } })).await
     }
 
-    /// Waits for news that are as wanted.
+    /// Waits for a matching event.
     pub(crate) async fn told(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {
         loop {
             if let Some(at) = self.news.iter().position(&is_wanted) {
@@ -296,13 +296,13 @@ impl Page {
         self.chat = Chat { name: name.to_owned(), ..Chat::default() };
     }
 
-    /// What a message can use.
+    /// The models and settings for a message.
     pub(crate) async fn setup(&mut self) -> Value {
         let mut reply = self.ask(json!({ "chat": { "setup": { "notebook": self.path } } })).await;
         reply["Ok"]["chat"]["setup"].take()
     }
 
-    /// Makes a request about the conversation that is open.
+    /// Makes a request about the open conversation.
     pub(crate) async fn on_chat(&mut self, what: &str, mut about: Value) -> Value {
         about["chat"] = json!(self.chat.name);
         let mut reply = self.ask(json!({ "chat": { what: about } })).await;
@@ -312,7 +312,7 @@ impl Page {
         }
     }
 
-    /// Waits for the next that is told in the conversation, or in the one that takes its place.
+    /// Waits for the next entry of the conversation, or of its successor.
     pub(crate) async fn next_chat(&mut self) -> Value {
         loop {
             if !self.chat.heard.is_empty() {
@@ -335,7 +335,7 @@ impl Page {
     }
 }
 
-/// Writes lines behind what a cell of so many letters has.
+/// Appends lines to a cell of `length` characters.
 pub(crate) fn typed(cell: &str, length: usize, lines: &[&str]) -> Value {
     let mut inserted = vec![json!(0)];
     inserted.extend(lines.iter().map(|line| json!(line)));

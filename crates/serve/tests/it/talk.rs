@@ -1,4 +1,4 @@
-//! The assistant on a page's socket: a site with a provider that says what a test wrote for it.
+//! The assistant on a page's socket, with a scripted provider.
 
 mod answers;
 mod going_back;
@@ -12,12 +12,12 @@ use std::fs;
 
 use cellist_session::orders::ClientEnvironment;
 use serde_json::{Value, json};
-use testkit::{Asked, Models, Said};
+use testkit::{ModelRequest, Models, Said};
 
 use crate::bed::soon;
 use crate::site::{Page, Site};
 
-/// A site with a provider that says what a test wrote for it.
+/// A site with a scripted provider.
 struct Room {
     site: Site,
     models: Models,
@@ -46,7 +46,7 @@ impl Room {
         fs::write(self.site.bed.home.path().join("config.toml"), config).unwrap();
     }
 
-    /// A page that has the notebook in front and its conversation open.
+    /// A page with the notebook and its conversation open.
     async fn page(&self) -> Page {
         let (mut page, _) = self.site.page().await;
         look(&mut page, None).await;
@@ -54,7 +54,7 @@ impl Room {
         page
     }
 
-    /// Ends the host and its kernels, so that nothing is left behind.
+    /// Stops the host and its kernels, so that nothing remains.
     async fn close(self, page: Page) {
         drop(page);
         soon(self.site.bed.seen_by("1.0.0").stop()).await.unwrap();
@@ -75,7 +75,7 @@ async fn look(page: &mut Page, editing: Option<&str>) {
     assert_eq!(page.on_notebook(json!({ "present": looking })).await, json!({ "Ok": "done" }));
 }
 
-/// Opens the conversation, and tells what a message can use.
+/// Opens the conversation. Returns the setup for messages.
 async fn open(page: &mut Page, is_new: bool) -> Value {
     page.open_chat(None, is_new).await;
     let setup = page.setup().await;
@@ -92,12 +92,12 @@ async fn send(page: &mut Page, message: Value) {
     assert_eq!(page.on_chat("say", json!({ "message": message })).await, done(true));
 }
 
-/// The reply that something had an effect, or none.
+/// The reply of a request that had an effect, or none.
 fn done(is_done: bool) -> Value {
     json!({ "Ok": { "done": is_done } })
 }
 
-/// All that is told up to something, by what it is called.
+/// All entries up to one with this name.
 async fn until(page: &mut Page, name: &str) -> Vec<Value> {
     let mut all = Vec::new();
     loop {
@@ -106,7 +106,7 @@ async fn until(page: &mut Page, name: &str) -> Vec<Value> {
         let at = told.iter().position(|told| told.get(name).is_some());
         all.extend(told.drain(..at.map_or(told.len(), |at| at + 1)));
         if at.is_some() {
-            // What was told beyond that is for whoever listens next.
+            // Later entries are for the next reader.
             page.chat.heard.insert(0, news);
             return all;
         }
@@ -122,7 +122,7 @@ fn words(told: &[Value]) -> String {
 }
 
 /// The names of the tools in a request.
-fn tools(asked: &Asked) -> Vec<String> {
+fn tools(asked: &ModelRequest) -> Vec<String> {
     let tools = asked.body["tools"].as_array().into_iter().flatten();
     tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }

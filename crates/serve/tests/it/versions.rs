@@ -4,22 +4,22 @@ use std::io;
 
 use cellist_host::hello::{Answer, Greeting, Welcome, Wish};
 use cellist_host::{Error, HostClient, Starter, Stopped, frame};
-use cellist_serve::Staying;
+use cellist_serve::IdlePolicy;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
 use crate::bed::{Bed, soon};
 
-/// What is started in place of a host that left; it never answers.
+/// Starts a process that never answers, in place of a host.
 fn nothing() -> Starter {
     Starter { program: "/bin/false".into(), arguments: Vec::new() }
 }
 
 #[tokio::test]
-async fn a_host_of_another_version_that_keeps_nothing_makes_room() {
+async fn an_unused_host_of_another_version_is_replaced() {
     for (host, client) in [("0.9.0", "1.0.0"), ("1.0.0", "0.9.0")] {
         let bed = Bed::new();
-        let running = bed.serve(host, Staying::UntilStopped);
+        let running = bed.serve(host, IdlePolicy::UntilStopped);
         let started = soon(HostClient::attach_or_start(&bed.seen_by(client), &nothing())).await;
         assert!(matches!(started, Err(Error::CannotStart { .. })), "{started:?}");
         soon(running).await.unwrap();
@@ -27,9 +27,9 @@ async fn a_host_of_another_version_that_keeps_nothing_makes_room() {
 }
 
 #[tokio::test]
-async fn a_host_of_another_version_that_is_in_use_stays_and_the_words_say_what_to_do() {
+async fn a_used_host_of_another_version_stays_and_the_error_has_a_hint() {
     let bed = Bed::new();
-    let running = bed.serve("0.9.0", Staying::UntilStopped);
+    let running = bed.serve("0.9.0", IdlePolicy::UntilStopped);
     let user = soon(HostClient::attach(&bed.seen_by("0.9.0"))).await.unwrap();
     let refused = soon(HostClient::attach_or_start(&bed.seen_by("1.0.0"), &nothing())).await.unwrap_err();
     assert_eq!(
@@ -47,9 +47,9 @@ async fn a_host_of_another_version_that_is_in_use_stays_and_the_words_say_what_t
 }
 
 #[tokio::test]
-async fn a_wish_that_only_a_later_version_knows_is_answered_and_nonsense_ends_the_visit() {
+async fn an_unknown_greeting_is_answered_and_a_malformed_one_ends_the_connection() {
     let bed = Bed::new();
-    let running = bed.serve("1.0.0", Staying::UntilStopped);
+    let running = bed.serve("1.0.0", IdlePolicy::UntilStopped);
     let socket = bed.address().unwrap().socket;
 
     let mut visit = UnixStream::connect(&socket).await.unwrap();

@@ -1,18 +1,10 @@
 //! What to say about an exception beyond what it says itself.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use cellist_kernel::environment::hint_for_key_error;
 
-/// What is known of a kernel's surroundings that its exceptions may be about.
-#[derive(Clone, Debug, Default)]
-pub struct Surroundings {
-    /// Names of variables that are set and were kept from the kernel.
-    pub hidden_variables: BTreeSet<String>,
-    /// Whether the interpreter has pip.
-    pub has_pip: bool,
-}
+pub use cellist_kernel::order::KernelSurroundings as Surroundings;
 
 /// A hint about an exception, if there is one to give.
 pub(crate) fn advice(
@@ -67,6 +59,8 @@ fn package(module: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]

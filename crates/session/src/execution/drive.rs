@@ -4,17 +4,21 @@ use std::time::Duration;
 
 use cellist_kernel::{Event, ExecutionId, Kernel, Request};
 use tokio::sync::mpsc;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
 use super::cancel::Cancel;
 use super::pace::{Due, Pace};
 use super::record::Record;
+use super::run_outputs::RunOutputs;
 
 /// How often those who watch are shown something new.
 const TICK: Duration = Duration::from_millis(100);
 
 /// How long a kernel that was ended may take to say so.
 const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How long handlers of a program may take that are told of outputs, and how long to stop.
+const HANDLERS: Duration = Duration::from_secs(5);
 
 /// What those who watch an execution are told.
 pub(crate) enum Moment {
@@ -79,6 +83,19 @@ pub(crate) async fn drive(
         }
     }
     Ok(())
+}
+
+/// Tells the program the outputs that its widgets have taken, which it may read and add to. Handlers of the program that
+/// take too long are interrupted.
+pub(crate) async fn tell_widgets(kernel: &dyn Kernel, outputs: &RunOutputs) {
+    for message in outputs.take_messages() {
+        let Ok(mut execution) = kernel.comm(message).await else { return };
+        let mut told = std::pin::pin!(async { while execution.events.recv().await.is_some() {} });
+        if timeout(HANDLERS, &mut told).await.is_err() {
+            drop(kernel.interrupt(execution.id).await);
+            let _ = timeout(HANDLERS, told).await;
+        }
+    }
 }
 
 /// The time, by the clock that all waiting goes by.

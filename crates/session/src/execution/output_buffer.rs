@@ -35,6 +35,8 @@ pub struct OutputBuffer {
     picture_bytes: usize,
     pictures_left_out: usize,
     clear_before_next: bool,
+    /// Whether outputs were cleared.
+    is_cleared: bool,
     /// Where all of it is, once that is known.
     pub artifact: Option<String>,
     stdout: Decoder,
@@ -55,6 +57,7 @@ impl OutputBuffer {
             picture_bytes: 0,
             pictures_left_out: 0,
             clear_before_next: false,
+            is_cleared: false,
             artifact: None,
             stdout: Decoder::default(),
             stderr: Decoder::default(),
@@ -71,6 +74,17 @@ impl OutputBuffer {
             }
         }
         kept
+    }
+
+    /// Puts outputs before those that it has, unless these replace all before them.
+    pub(super) fn put_before(&mut self, earlier: Vec<Output>) {
+        if self.is_cleared {
+            return;
+        }
+        let later: Vec<Output> = self.outputs().into_owned();
+        let (limit, clear_before_next) = (self.half.map(|half| 2 * half), self.clear_before_next);
+        *self = OutputBuffer::of(limit, earlier.into_iter().chain(later).collect());
+        self.clear_before_next = clear_before_next;
     }
 
     /// Keeps pictures apart from all else, up to so many bytes.
@@ -117,6 +131,8 @@ impl OutputBuffer {
             | Event::Started { .. }
             | Event::InputRequested
             | Event::Progress { .. }
+            | Event::Failure { .. }
+            | Event::Comm(_)
             | Event::OutputLost
             | Event::OutputRefused { .. }
             | Event::Done(_)
@@ -290,6 +306,7 @@ impl OutputBuffer {
     fn clear(&mut self, wait: bool) {
         self.clear_before_next = wait;
         if !wait {
+            self.is_cleared = true;
             self.head = Outputs::new();
             self.tail.clear();
             (self.head_bytes, self.tail_bytes, self.dropped_bytes) = (0, 0, 0);

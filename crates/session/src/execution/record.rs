@@ -9,7 +9,7 @@ use bytes::Bytes;
 use cellist_kernel::{Backend, Death, Event, Identity, Status as KernelStatus};
 use cellist_output::{Drawn, FoldedTraceback, Output, Sink, Status, drawn, folded_traceback, notices};
 use cellist_platform::clock::in_milliseconds;
-use cellist_store::artifact::{self, Artifacts, Origin, Writer};
+use cellist_store::artifact::{self, ArtifactOrigin, ArtifactWriter, Artifacts};
 use serde::{Deserialize, Serialize};
 
 use super::advice::{Surroundings, advice};
@@ -19,6 +19,7 @@ use super::pace::{Cause, Ending, Killed, Pace};
 use super::reading::{Reader, Reading};
 use super::report::{KernelReport, KernelState, Pictures, Raised, Report};
 use super::run_outputs::SharedBuffer;
+use super::widgets::OutputTakers;
 
 /// Notices of output that was too large; more say nothing new.
 const REFUSED: usize = 3;
@@ -42,7 +43,7 @@ pub(crate) struct Record {
     /// Whether anything came since someone last looked.
     pub(crate) is_new: bool,
     /// Takes all of the output, where it is kept.
-    writer: Option<Writer>,
+    writer: Option<ArtifactWriter>,
     sink: Sink,
     reading: Reading,
     raised: Option<Raised>,
@@ -53,6 +54,8 @@ pub(crate) struct Record {
     said_late: bool,
     /// Whether frames of a traceback are only in the artifact.
     is_folded: bool,
+    /// The widgets that take outputs from the cell.
+    takers: OutputTakers,
     ended: Option<Ended>,
 }
 
@@ -123,12 +126,13 @@ impl Record {
             refused: Vec::new(),
             said_late: false,
             is_folded: false,
+            takers: OutputTakers::default(),
             ended: None,
         }
     }
 
     /// Has all of the output kept that a reader does not get.
-    pub(crate) fn keep_in(mut self, artifacts: &Artifacts, origin: Origin) -> Record {
+    pub(crate) fn keep_in(mut self, artifacts: &Artifacts, origin: ArtifactOrigin) -> Record {
         self.writer = Some(artifacts.begin(origin, self.reading.limits.max_bytes));
         self
     }
@@ -171,8 +175,12 @@ impl Record {
                 let shown = self.sink.update(display_id, &data.readable());
                 self.keep(shown);
             }
+            // The text of the cell is not cleared with that of a widget.
+            Event::ClearOutput { .. } if self.takers.newest().is_some() => {}
             Event::ClearOutput { wait } => self.sink.clear(*wait),
-            Event::Error { name, message, traceback } => {
+            Event::Comm(message) => self.takers.hear(message),
+            // One that the kernel has not shown is told to the reader, too: otherwise nobody says why the code failed.
+            Event::Error { name, message, traceback } | Event::Failure { name, message, traceback } => {
                 let output = Output::Error {
                     name: name.clone(),
                     message: message.clone(),
@@ -259,7 +267,7 @@ impl Record {
                 }
                 writer.finish().await
             }
-            None => artifact::Kept::default(),
+            None => artifact::ArtifactSummary::default(),
         };
         let artifact_id = artifact.id.map(String::from);
         buffer.lock().artifact.clone_from(&artifact_id);
@@ -416,5 +424,34 @@ mod tests {
         let mut record = Record::new(Reading::new(Limits::for_screen(), Ansi::Remove));
         record.apply(&error);
         assert!(record.text().contains("line 3, in f") && !record.is_folded);
+    }
+
+    #[test]
+    fn an_exception_that_the_kernel_has_not_shown_is_told_and_is_no_output() {
+        let mut record = Record::new(Reading::new(Limits::for_screen(), Ansi::Remove));
+        let failure = Event::Failure { name: "E".into(), message: "m".into(), traceback: Vec::new() };
+        record.apply(&failure);
+        record.buffer.lock().apply(failure);
+        assert_eq!(record.text(), "E: m\n");
+        assert!(record.raised.is_some() && record.buffer.lock().outputs().is_empty());
+    }
+
+    #[test]
+    fn the_text_of_a_cell_stays_when_a_widget_clears_its_own() {
+        let steps = r#"{"execute": null}
+{"event": "stream", "name": "stdout", "text": "before\n"}
+{"event": "comm", "id": "w", "comm": {"kind": "message", "request": "r", "data": {"state": {"msg_id": "r"}}}}
+{"event": "stream", "name": "stdout", "text": "inside\n"}
+{"event": "clear_output"}
+{"event": "comm", "id": "w", "comm": {"kind": "message", "request": "r", "data": {"state": {"msg_id": ""}}}}"#;
+        let transcript: cellist_kernel::scripted::Transcript = steps.parse().unwrap();
+        let mut record = Record::new(Reading::new(Limits::for_screen(), Ansi::Remove));
+        for step in &transcript.executions[0].steps {
+            let cellist_kernel::scripted::TranscriptStep::Event(event) = step else { continue };
+            record.apply(event);
+        }
+        assert_eq!(record.text(), "before\ninside\n");
+        record.apply(&Event::ClearOutput { wait: false });
+        assert_eq!(record.text(), "");
     }
 }

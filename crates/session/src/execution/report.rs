@@ -1,9 +1,11 @@
 //! What came of code that ran, as data. The JSON of [`Report`] is the interface of every command that runs code.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use cellist_kernel::{Backend, Identity};
 use cellist_output::{Output, Status, Truncation};
+use cellist_platform::FailureKind;
 use serde::{Deserialize, Serialize};
 
 use super::pace::Cause;
@@ -145,12 +147,23 @@ pub struct CellReport {
 }
 
 /// How many cells failed, whether they may or not. One that was interrupted has not failed.
-pub fn count_failed(cells: &[CellReport]) -> usize {
+pub fn count_failed(cells: &[Arc<CellReport>]) -> usize {
     let failed = |status| matches!(status, Status::Error | Status::Timeout);
     cells.iter().filter(|cell| failed(cell.report.status)).count()
 }
 
-/// What came of a run.
+/// A save that failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unsaved {
+    /// A word for programs.
+    pub kind: FailureKind,
+    /// The error.
+    pub message: String,
+    /// What to do about it.
+    pub hint: Option<String>,
+}
+
+/// The result of a run of cells.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunReport {
     /// The notebook.
@@ -158,15 +171,15 @@ pub struct RunReport {
     pub notebook: PathBuf,
     /// How the run ended: as the cell that ended it did, or well, also where cells failed that may.
     pub status: Status,
-    /// Whether all outputs are in the file.
-    pub saved: bool,
+    /// Why the file does not have all outputs.
+    pub unsaved: Option<Unsaved>,
     /// The file that has the outputs.
     #[serde(with = "cellist_platform::portable_path")]
     pub output: PathBuf,
     /// How long it took.
     pub duration_ms: u64,
     /// The cells that were run, in order.
-    pub cells: Vec<CellReport>,
+    pub cells: Vec<Arc<CellReport>>,
     /// How many cells were to run and did not.
     pub not_run: usize,
     /// How many of those that ran failed, whether they may or not.

@@ -4,11 +4,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use cellist_kernel::Event;
+use cellist_kernel::{CommMessage, Event};
+use cellist_notebook::Notebook;
 use cellist_output::Output;
+use serde_json::Value;
 
 use super::output_buffer::OutputBuffer;
 use super::timing::Timing;
+use super::widgets::Widgets;
 
 /// The buffer of a piece of code that runs. Clones share it.
 #[derive(Clone, Debug)]
@@ -39,6 +42,7 @@ struct Cells {
     changed: Vec<(String, CellOutputs)>,
     /// Late output, with the tag of the execution that it belongs to.
     late: Vec<(Arc<str>, Event)>,
+    widgets: Widgets,
 }
 
 #[derive(Debug, Default)]
@@ -73,7 +77,8 @@ impl RunOutputs {
     pub fn new(max_output: Option<usize>) -> RunOutputs {
         let running = RunningOutputs::default();
         let (ended, changed, late) = (Vec::new(), Vec::new(), Vec::new());
-        RunOutputs(Arc::new(Mutex::new(Cells { max_output, running, ended, changed, late })))
+        let widgets = Widgets::new(max_output);
+        RunOutputs(Arc::new(Mutex::new(Cells { max_output, running, ended, changed, late, widgets })))
     }
 
     fn lock(&self) -> MutexGuard<'_, Cells> {
@@ -84,6 +89,7 @@ impl RunOutputs {
     pub(crate) fn begin(&self) -> SharedBuffer {
         let mut cells = self.lock();
         let buffer = SharedBuffer::new(OutputBuffer::new(cells.max_output));
+        cells.widgets.begin();
         cells.running = RunningOutputs { buffer: Some(buffer.clone()), is_new: true, ..Default::default() };
         buffer
     }
@@ -92,7 +98,8 @@ impl RunOutputs {
     pub(crate) fn hear(&self, event: Event) {
         let mut cells = self.lock();
         cells.running.note(&event);
-        if let Some(event) = cells.elsewhere(event)
+        if let Some(event) = cells.widgets.hear(event)
+            && let Some(event) = cells.elsewhere(event)
             && let Some(buffer) = &cells.running.buffer
         {
             buffer.lock().apply(event);
@@ -129,6 +136,16 @@ impl RunOutputs {
         let (cell, execution_count) = (cell.to_owned(), running.execution_count);
         cells.ended.push(EndedOutputs { cell, buffer, execution_count, is_changed: false });
         outputs
+    }
+
+    /// The messages that tell a program the outputs which its widgets have taken since this was asked last.
+    pub(crate) fn take_messages(&self) -> Vec<CommMessage> {
+        self.lock().widgets.take_messages()
+    }
+
+    /// The new value of the notebook's `metadata.widgets`, if the run has changed it since this was asked last.
+    pub fn widgets(&self, notebook: &Notebook) -> Option<Value> {
+        self.lock().widgets.metadata(notebook)
     }
 
     /// Takes the late output that has come.

@@ -32,6 +32,8 @@ impl Timing {
             | Event::Progress { .. }
             | Event::Late { .. }
             | Event::WidgetText { .. }
+            | Event::Failure { .. }
+            | Event::Comm(_)
             | Event::OutputLost
             | Event::OutputRefused { .. }
             | Event::Died(_) => {}

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use cellist_kernel::python::{Candidate, Interpreter, Origin};
 use cellist_settings::BackendWish;
+use serde::{Deserialize, Serialize};
 
 use known::known_kernel;
 
@@ -29,8 +30,8 @@ pub struct Asked {
     pub no_shared_gateway: bool,
 }
 
-/// What a notebook says about its kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The kernel that a notebook names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Wanted {
     /// The name of its kernelspec.
     pub kernel: Option<String>,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cellist_kernel::environment::{Filtered, filter, for_interpreter};
-use cellist_kernel::order::{Order, Way};
+use cellist_kernel::order::{KernelSurroundings, Order, Way};
 use cellist_platform::Variables;
 use cellist_platform::aside::aside;
 use cellist_settings::{Home, Settings};
@@ -40,7 +40,7 @@ pub async fn shell(
         let program = program(&variables).ok_or(CannotOrder::NoShell)?;
         let order = Order {
             environment: variables.into_list(),
-            hidden_variables: removed,
+            around: KernelSurroundings { hidden_variables: removed, has_pip: false },
             inherits_bridge: resolved.settings.bridge.inherit,
             notices: resolved.notices,
             ..Order::new(Way::Shell { program }, cwd)
@@ -72,7 +72,7 @@ mod tests {
         let environment = ClientEnvironment { variables, ..ClientEnvironment::default() };
         let ShellOrder { order, has_python, .. } =
             shell(&environment, &home, folder.path().to_owned()).await.unwrap();
-        assert!(!has_python && order.hidden_variables.contains("OPENAI_API_KEY"));
+        assert!(!has_python && order.around.hidden_variables.contains("OPENAI_API_KEY"));
         let names: Vec<_> = order.environment.iter().map(|(name, _)| name.to_string_lossy()).collect();
         assert_eq!(names, ["PATH", "PI_MARK"]);
         assert!(matches!(order.way, Way::Shell { program } if program.is_file()));

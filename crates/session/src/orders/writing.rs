@@ -7,14 +7,14 @@ use std::time::Duration;
 use cellist_kernel::Module;
 use cellist_kernel::environment::{Filtered, filter, for_gateway, for_interpreter};
 use cellist_kernel::gateway::{self, Gateway, Target, Which};
-use cellist_kernel::order::{Order, Way};
+use cellist_kernel::order::{KernelSurroundings, Order, Way};
 use cellist_kernel::python::{self, Interpreter};
 use cellist_kernel::zmq::KernelCommand;
 use cellist_platform::Variables;
 use cellist_settings::{Resolved, Settings};
 
 use super::choice::{self, Asked, Available, Decision};
-use super::{CannotOrder, ClientEnvironment, Found, Job, Running};
+use super::{CannotOrder, ClientEnvironment, Found, KernelRequest, Running};
 
 /// How long the runner may take to be ready where nothing is set: it has far less to load than a Jupyter kernel.
 const RUNNER_STARTUP: Duration = Duration::from_secs(10);
@@ -25,11 +25,11 @@ impl ClientEnvironment {
         &self,
         found: &Found,
         settings: &Settings,
-        job: &Job,
+        request: &KernelRequest,
     ) -> Result<(Decision, Option<String>), CannotOrder> {
         let asked = Asked {
             backend: self.backend.unwrap_or(settings.python.backend),
-            kernel: job.kernel.clone(),
+            kernel: request.kernel.clone(),
             gateway: self.gateway.clone().or_else(|| found.variables.text("PI_PYTHON_GATEWAY_URL")),
             no_shared_gateway: !settings.python.shared_gateway,
             skip_check: found.variables.is_on("PI_PYTHON_SKIP_CHECK"),
@@ -46,12 +46,12 @@ impl ClientEnvironment {
             offers: &offers,
             unreadable,
         };
-        let decision = choice::choose(&asked, &job.wanted, &available)?;
-        if job.running.is_some() && !matches!(decision, Decision::Gateway(_)) {
+        let decision = choice::choose(&asked, &request.wanted, &available)?;
+        if request.running.is_some() && !matches!(decision, Decision::Gateway(_)) {
             return Err(CannotOrder::NoGateway);
         }
-        let is_named = job.kernel.is_some() || matches!(decision, Decision::Gateway(_));
-        let stand_in = (!is_named).then(|| choice::stand_in(&job.wanted, &available)).flatten();
+        let is_named = request.kernel.is_some() || matches!(decision, Decision::Gateway(_));
+        let stand_in = (!is_named).then(|| choice::stand_in(&request.wanted, &available)).flatten();
         Ok((decision, stand_in))
     }
 
@@ -61,9 +61,10 @@ impl ClientEnvironment {
         found: &Found,
         settings: &Resolved,
         decision: Decision,
-        job: &Job,
+        cwd: &Path,
+        request: &KernelRequest,
     ) -> Result<Order, CannotOrder> {
-        let (python, cwd) = (&settings.settings.python, job.cwd.as_path());
+        let python = &settings.settings.python;
         let Filtered { variables, mut removed } = filter(&found.variables, &self.passes(&settings.settings));
         removed.extend(self.withheld.iter().cloned());
         let mut notices = settings.notices.clone();
@@ -103,7 +104,7 @@ impl ClientEnvironment {
                 let target = Target {
                     gateway: Gateway::new(&url, self.token().map(|token| token.0))?
                         .trusting(|name| found.variables.text(name)),
-                    kernel: which(job),
+                    kernel: which(request),
                     variables: launch,
                 };
                 (Way::Gateway(target), elsewhere.hidden, python.startup_timeout)
@@ -113,29 +114,28 @@ impl ClientEnvironment {
             way,
             cwd: cwd.to_owned(),
             environment: variables.into_list(),
-            hidden_variables: removed,
-            has_pip: false,
+            around: KernelSurroundings { hidden_variables: removed, has_pip: false },
             prelude: None,
             modules: modules(found.home.path(), &settings.modules),
             startup_timeout,
-            traced: found.variables.is_on("PI_PYTHON_IPC_TRACE"),
+            traced: self.is_traced(),
             inherits_bridge: settings.settings.bridge.inherit,
             notices,
         };
-        order.has_pip = order.python().is_some_and(|python| found.has_module(python, "pip"));
+        order.around.has_pip = order.python().is_some_and(|python| found.has_module(python, "pip"));
         Ok(order)
     }
 }
 
 /// Which kernel is meant on a gateway, which only that knows.
-fn which(job: &Job) -> Which {
-    match &job.running {
+fn which(request: &KernelRequest) -> Which {
+    match &request.running {
         Some(Running::Id(id)) => Which::Join(id.clone()),
         Some(Running::OfNotebook(path)) => Which::OfNotebook(path.clone()),
-        None => Which::Start(gateway::Wanted {
-            kernel: job.kernel.clone().or_else(|| job.wanted.kernel.clone()),
-            is_named: job.kernel.is_some(),
-            language: if job.kernel.is_some() { None } else { job.wanted.language.clone() },
+        Some(Running::Existing(_)) | None => Which::Start(gateway::Wanted {
+            kernel: request.kernel.clone().or_else(|| request.wanted.kernel.clone()),
+            is_named: request.kernel.is_some(),
+            language: if request.kernel.is_some() { None } else { request.wanted.language.clone() },
         }),
     }
 }
@@ -180,6 +180,13 @@ fn modules(home: &Path, projects: &[PathBuf]) -> Vec<Module> {
         }
     }
     modules.into_iter().map(|(name, path)| Module { name, path }).collect()
+}
+
+/// The order for a kernel that another program has started and will end. Nothing is known of its interpreter; most have
+/// pip.
+pub(super) fn existing(connection_file: PathBuf, cwd: &Path, traced: bool) -> Order {
+    let around = KernelSurroundings { has_pip: true, ..KernelSurroundings::default() };
+    Order { around, traced, ..Order::new(Way::Existing { connection_file }, cwd) }
 }
 
 pub(super) fn in_words(decision: &Decision) -> String {

@@ -102,7 +102,7 @@ mod tests {
     use crate::sessions::tests::bed::call;
 
     fn order() -> Order {
-        call("s", &[]).order
+        Order::clone(&call("s", &[]).order)
     }
 
     fn key() -> SessionKey {

@@ -6,47 +6,85 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_kernel::Order;
-use cellist_settings::{KernelMode, RetryOnCrash};
+use cellist_settings::{KernelMode, RetryOnCrash, Settings};
 use serde::{Deserialize, Serialize};
 
 use super::key::{ExecutionId, OwnerId, SessionKey};
 use crate::execution::{Limit, OnStuck, Reading, Report, RunOutputs, Status};
 
-/// Code to be run in a session, one piece after the other, until one fails.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Call {
+/// Code to run in a session, one piece after the other, until one fails. Every front end builds it by
+/// [`SessionCall::new`] and changes the fields that differ.
+#[derive(Clone, Debug)]
+pub struct SessionCall {
     /// The session.
     pub key: SessionKey,
-    /// What the session is there for, if the call is its first.
+    /// The purpose of the session, if the call is its first.
     pub kind: Kind,
-    /// Who uses the session from now on. A session that somebody uses without a name is kept until it was idle for long.
+    /// The client that uses the session from now on. A session without one stays until it was idle for long.
     pub owner: Option<OwnerId>,
     /// The kernel, if one has to be started.
-    pub order: Order,
-    /// What to run.
+    pub order: Arc<Order>,
+    /// The code.
     pub cells: Vec<Code>,
-    /// How long all of it may take, from when it begins to run.
+    /// Whether the kernel is restarted before the first piece.
+    pub reset: bool,
+    /// Limits and what a reader gets.
+    pub rules: RunRules,
+    /// The rights of the caller, as tools name them; code can look them up.
+    pub rights: Option<String>,
+    /// The caller on whose behalf the code calls tools.
+    pub caller: Option<Principal>,
+    /// The outputs of the run of a notebook that the code is a cell of.
+    pub outputs: Option<RunOutputs>,
+}
+
+/// The limits of a call, and the share of its output that a reader gets.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct RunRules {
+    /// How long all pieces may take, from the start of the first.
     pub limit: Limit,
-    /// How long it may take to stop.
+    /// How long interrupted code may take to stop.
     pub grace: Duration,
     /// The rule for code that does not stop within the grace; without one, the purpose of the session decides.
     pub on_stuck: Option<OnStuck>,
-    /// Whether the kernel is to be restarted before the first piece.
-    pub reset: bool,
-    /// What is done when the kernel dies.
+    /// The answer to a kernel that dies.
     pub retry: RetryOnCrash,
     /// How long the kernel stays.
     pub mode: KernelMode,
-    /// What a reader gets of each piece.
+    /// The share of the output of each piece that a reader gets.
     pub reading: Reading,
-    /// What the one who calls may do, in the word that tools have for it; code can look it up.
-    pub rights: Option<String>,
-    /// Who calls, for those who know what that is: code that calls tools acts for them.
-    #[serde(skip)]
-    pub caller: Option<Principal>,
-    /// The outputs of the run of a notebook that the code is a cell of.
-    #[serde(skip)]
-    pub outputs: Option<RunOutputs>,
+}
+
+impl RunRules {
+    /// The rules of the settings, without a time limit.
+    pub fn new(settings: &Settings, reading: Reading) -> RunRules {
+        RunRules {
+            limit: Limit::None,
+            grace: settings.python.interrupt_grace,
+            on_stuck: settings.python.on_stuck,
+            retry: settings.python.retry_on_crash,
+            mode: settings.python.kernel_mode,
+            reading,
+        }
+    }
+}
+
+impl SessionCall {
+    /// A call without code, owner or rights.
+    pub fn new(key: SessionKey, kind: Kind, order: Arc<Order>, rules: RunRules) -> SessionCall {
+        SessionCall {
+            key,
+            kind,
+            owner: None,
+            order,
+            cells: Vec::new(),
+            reset: false,
+            rules,
+            rights: None,
+            caller: None,
+            outputs: None,
+        }
+    }
 }
 
 /// Someone for whom code acts, as only those know who let them in.
@@ -82,11 +120,11 @@ pub enum Kind {
         #[serde(with = "cellist_platform::portable_path")]
         path: PathBuf,
     },
-    /// For one run of a notebook, which ends when whoever asked for it goes.
+    /// For one run, of a notebook or of code alone. It ends with its client and has no name for others.
     Run {
-        /// Its file.
+        /// The file of the notebook.
         #[serde(with = "cellist_platform::portable_path")]
-        path: PathBuf,
+        path: Option<PathBuf>,
     },
     /// For someone at a terminal.
     Terminal,
@@ -98,16 +136,17 @@ impl Kind {
     /// The notebook.
     pub fn notebook(&self) -> Option<&PathBuf> {
         match self {
-            Kind::Notebook { path } | Kind::Run { path } => Some(path),
+            Kind::Notebook { path } => Some(path),
+            Kind::Run { path } => path.as_ref(),
             Kind::Tool | Kind::Terminal | Kind::Command => None,
         }
     }
 }
 
-impl Call {
+impl SessionCall {
     /// The rule for code that does not stop. Where nothing outlives the call, nothing is lost by killing.
     pub(super) fn stuck_rule(&self) -> OnStuck {
-        match (self.on_stuck, &self.kind, self.mode) {
+        match (self.rules.on_stuck, &self.kind, self.rules.mode) {
             (_, Kind::Command, _) => OnStuck::Kill,
             (Some(rule), _, _) => rule,
             (None, Kind::Run { .. }, _) | (None, _, KernelMode::PerCall) => OnStuck::Kill,

@@ -1,5 +1,7 @@
 //! Why a session could not do what it was asked for.
 
+use cellist_kernel::Order;
+use cellist_kernel::order::Way;
 use cellist_platform::FailureKind;
 use cellist_platform::contained::Panicked;
 use serde::{Deserialize, Serialize};
@@ -26,7 +28,7 @@ pub enum SessionError {
     #[error("there are {} sessions {id}: {}", .keys.len(), in_words(.keys))]
     Ambiguous { id: String, keys: Vec<SessionKey> },
     #[error("{message}")]
-    CannotStart { message: String, hint: Option<String> },
+    CannotStart { kind: FailureKind, message: String, hint: Option<String> },
     #[error("session {id} was ended before the code ran")]
     Ended { id: String },
     #[error("session {id} was ended: {what}")]
@@ -36,8 +38,21 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    pub(super) fn start(error: &cellist_kernel::Error) -> SessionError {
-        SessionError::CannotStart { message: error.to_string(), hint: error.hint() }
+    pub(super) fn start(error: &cellist_kernel::Error, order: &Order) -> SessionError {
+        use cellist_kernel::Error;
+        let kind = match error {
+            Error::NoFolder { .. } => FailureKind::NoSuchFolder,
+            Error::Gateway { .. } => FailureKind::NoGateway,
+            _ => FailureKind::NoKernel,
+        };
+        let message = match error {
+            Error::Io { what, source } => format!("{what}: {}", cellist_platform::in_words(source)),
+            _ => error.to_string(),
+        };
+        let is_joined = matches!((error, &order.way), (Error::Io { .. }, Way::Existing { .. }));
+        let joined = "name the connection file of a kernel that runs: they are in `jupyter --runtime-dir`";
+        let hint = if is_joined { Some(joined.to_owned()) } else { error.hint() };
+        SessionError::CannotStart { kind, message, hint }
     }
 
     pub(super) fn failed(id: String, panicked: &Panicked) -> SessionError {
@@ -53,7 +68,7 @@ impl SessionError {
             SessionError::ResetUnderWay { .. } => FailureKind::ResetUnderWay,
             SessionError::NoSuchSession { .. } => FailureKind::NoSuchSession,
             SessionError::Ambiguous { .. } => FailureKind::SeveralSessions,
-            SessionError::CannotStart { .. } => FailureKind::KernelDoesNotStart,
+            SessionError::CannotStart { kind, .. } => *kind,
             SessionError::Ended { .. } => FailureKind::SessionEnded,
             SessionError::Failed { .. } => FailureKind::InternalError,
             SessionError::Closed => FailureKind::HostEnds,

@@ -1,19 +1,15 @@
-//! The private file of a session, or of a command with a kernel of its own, in which code that runs there can look up
-//! where it is.
+//! The private file of a session, from which code learns its session, folder, notebook and rights.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use cellist_kernel::Order;
 use cellist_platform::files::save_private;
 use cellist_platform::{files, names};
 use cellist_settings::Home;
-use cellist_store::artifact::Artifacts;
 use serde::Serialize;
 
-use super::bridge::equip;
-use super::call::Call;
+use super::call::{Kind, SessionCall};
 use super::key::{OwnerId, SessionKey};
 
 const FOLDER: &str = "sessions";
@@ -36,7 +32,7 @@ struct Content<'a> {
 
 impl SessionFile {
     /// Writes the file of a session, as its first call has it.
-    pub(super) fn create(home: &Home, call: &Call) -> io::Result<SessionFile> {
+    pub(super) fn create(home: &Home, call: &SessionCall) -> io::Result<SessionFile> {
         let mut file = SessionFile::new(home)?;
         file.update(call)?;
         Ok(file)
@@ -49,14 +45,16 @@ impl SessionFile {
     }
 
     /// Brings the file up to what a call says.
-    pub(super) fn update(&mut self, call: &Call) -> io::Result<()> {
+    pub(super) fn update(&mut self, call: &SessionCall) -> io::Result<()> {
         let SessionKey { id, cwd } = &call.key;
+        // The session of a single run ends with it, and other calls cannot use it.
+        let is_lone = matches!(call.kind, Kind::Run { .. });
         let content = Content {
-            session: Some(id),
+            session: Some(id.as_str()).filter(|_| !is_lone),
             cwd,
             notebook: call.kind.notebook().map(PathBuf::as_path),
             mode: call.rights.as_deref(),
-            owner: call.owner.as_ref(),
+            owner: call.owner.as_ref().filter(|_| !is_lone),
         };
         self.write(&content)
     }
@@ -78,31 +76,6 @@ impl SessionFile {
 impl Drop for SessionFile {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
-    }
-}
-
-/// What a kernel that one command has for itself is given: where it is, and where the artifacts are. The file goes with
-/// the value.
-pub struct Whereabouts {
-    file: Option<SessionFile>,
-    artifacts: Option<PathBuf>,
-}
-
-impl Whereabouts {
-    /// Those of a command in a folder, which may run a notebook. What cannot be written is left out.
-    pub fn new(home: &Home, artifacts: &Artifacts, cwd: &Path, notebook: Option<&Path>) -> Whereabouts {
-        sweep(home);
-        let file = SessionFile::new(home).and_then(|mut file| {
-            file.write(&Content { session: None, cwd, notebook, mode: None, owner: None })?;
-            Ok(file)
-        });
-        Whereabouts { file: file.ok(), artifacts: artifacts.made_folder() }
-    }
-
-    /// Gives an order the variables that say so, and helpers.
-    pub fn equip(&self, order: &mut Order) {
-        order.environment.extend(variables(self.file.as_ref(), self.artifacts.clone()));
-        equip(order, None);
     }
 }
 

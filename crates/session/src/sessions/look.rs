@@ -1,4 +1,4 @@
-//! Something to look up in a kernel while nothing runs there: how code could go on, or what is known of a name.
+//! Work for a session between two calls: completion, inspection, and late output for its notebook.
 
 use std::time::Duration;
 
@@ -13,8 +13,18 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is looked up. Who asked is told nothing where the kernel does not say.
 pub(super) enum Look {
-    Complete { code: String, cursor: usize, answer: oneshot::Sender<Completion> },
-    Inspect { code: String, cursor: usize, answer: oneshot::Sender<Inspection> },
+    Complete {
+        code: String,
+        cursor: usize,
+        answer: oneshot::Sender<Completion>,
+    },
+    Inspect {
+        code: String,
+        cursor: usize,
+        answer: oneshot::Sender<Inspection>,
+    },
+    /// Late output that has come so far goes to the notebook.
+    Late(oneshot::Sender<()>),
 }
 
 impl Look {
@@ -32,6 +42,8 @@ impl Look {
                         let _ = answer.send(found);
                     }
                 }
+                // The task of the session has done it.
+                Look::Late(_) => {}
             }
         };
         tokio::select! {

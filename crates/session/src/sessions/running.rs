@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cellist_kernel::{Identity, Request};
+use cellist_kernel::{Identity, Order, Request};
 use cellist_output::notices;
 use cellist_platform::clock::in_milliseconds;
 use cellist_platform::contained::{Panicked, contained};
 use cellist_platform::fault;
 use cellist_settings::{KernelMode, RetryOnCrash};
-use cellist_store::artifact::{Origin, first_line};
+use cellist_store::artifact::{ArtifactOrigin, first_line};
 use tokio::sync::watch;
 
 use super::Inner;
-use super::call::{Call, CallReport, Code, CodeReport, Kind};
+use super::call::{CallReport, Code, CodeReport, Kind, SessionCall};
 use super::error::SessionError;
 use super::gone::Gone;
 use super::retry::{Crash, Remedy, remedy};
@@ -22,7 +22,7 @@ use super::ticket::{Outcome, Queued};
 use super::view::{CallView, SessionState, Stage, StopView};
 use crate::execution::{
     Cause, Ending, Moment, Pace, Reader, Record, Report, RunOutputs, Status, Surroundings, Told, Wish, Work,
-    drive, now,
+    drive, now, tell_widgets,
 };
 
 /// How often a kernel is replaced that dies between its start and the code.
@@ -66,7 +66,7 @@ impl Task {
         let calling = async {
             fault::panic_point("session");
             self.write_file(&queued.call);
-            match queued.call.mode {
+            match queued.call.rules.mode {
                 KernelMode::Session => self.call(&mut queued).await,
                 KernelMode::PerCall => self.call_apart(&mut queued).await,
             }
@@ -115,6 +115,9 @@ impl Task {
             not_run: 0,
             notices: Vec::new(),
         };
+        if cells.is_empty() {
+            return self.start_only(queued, report).await;
+        }
         let (mut used, mut shown) = (Duration::ZERO, 0);
         for (index, code) in cells.iter().enumerate() {
             report.not_run = count - index;
@@ -155,6 +158,24 @@ impl Task {
             }
         }
         Ok(report)
+    }
+
+    /// Starts the kernel for a call without code.
+    async fn start_only(&mut self, queued: &mut Queued, mut report: CallReport) -> Outcome {
+        let mut attempts = Attempts::default();
+        match self.prepare(queued, &mut attempts, &mut report).await {
+            Ok(()) => {
+                // The first result of the new kernel says why the last one is gone.
+                self.gone = attempts.why;
+                Ok(report)
+            }
+            Err(NotReady::Failed(error)) => Err(error),
+            Err(NotReady::Unwanted(wish)) => {
+                report.status = Status::Cancelled;
+                report.notices.push(unwanted(wish));
+                Ok(report)
+            }
+        }
     }
 
     /// Runs a piece, and once more where its kernel died and nothing stands against that.
@@ -213,11 +234,11 @@ impl Task {
         let mut record = self.record(queued, piece);
         let Some(live) = &mut self.live else { return Attempt::Failed(NotReady::Failed(self.ended())) };
         let limit = match queued.cancel.is_handed_over() {
-            true => queued.call.limit.handed_over(),
-            false => queued.call.limit,
+            true => queued.call.rules.limit.handed_over(),
+            false => queued.call.rules.limit,
         };
         let (started, rule) = (now(), queued.call.stuck_rule());
-        let mut pace = Pace::new(started, limit.after(piece.used), queued.call.grace, rule);
+        let mut pace = Pace::new(started, limit.after(piece.used), queued.call.rules.grace, rule);
         queued.show(Stage::Running { cell: piece.index, count: piece.count });
         let had_state = live.has_run;
         live.has_run |= !piece.code.hidden;
@@ -248,12 +269,15 @@ impl Task {
             cancel: &mut queued.cancel,
         };
         if let Err(error) = drive(work, |record, moment| watching.meet(record, moment)).await {
-            return self.not_begun(error, attempts).await;
+            return self.not_begun(error, &queued.call.order, attempts).await;
+        }
+        if let Some(outputs) = queued.call.outputs.as_ref().filter(|_| record.death().is_none()) {
+            tell_widgets(&*live.kernel, outputs).await;
         }
         let identity = live.kernel.identity();
         let mut told = Told::new(now() - started, &pace, limit.time(), &identity, &around);
         let crash = Crash { had_state, is_first: piece.index == 0, before: self.crashes };
-        match self.settle(&record, &pace, queued.call.retry, crash).await {
+        match self.settle(&record, &pace, queued.call.rules.retry, crash).await {
             Remedy::RunAgain => {
                 attempts.was_retried = true;
                 return Attempt::Retry;
@@ -264,7 +288,7 @@ impl Task {
         told.before.extend(attempts.was_retried.then(notices::retried));
         told.restarted = attempts.was_retried || attempts.why.is_some();
         let is_run = matches!(queued.call.kind, Kind::Run { .. });
-        told.lasting = queued.call.mode == KernelMode::Session && !is_run;
+        told.lasting = queued.call.rules.mode == KernelMode::Session && !is_run;
         if told.lasting {
             self.tell();
         }
@@ -277,8 +301,8 @@ impl Task {
 
     /// The record of an attempt, which keeps all of the output as an artifact.
     fn record(&self, queued: &Queued, piece: &Piece<'_>) -> Record {
-        let reading = queued.call.reading.next(piece.shown, piece.index + 1 == piece.count);
-        let origin = Origin {
+        let reading = queued.call.rules.reading.next(piece.shown, piece.index + 1 == piece.count);
+        let origin = ArtifactOrigin {
             what: piece.code.title.clone().unwrap_or_else(|| first_line(&piece.code.code)),
             session: Some(queued.call.key.id.clone()),
             notebook: queued.call.kind.notebook().cloned(),
@@ -291,14 +315,19 @@ impl Task {
     }
 
     /// Meets code that the kernel did not take. A kernel that died just before is replaced.
-    async fn not_begun(&mut self, error: cellist_kernel::Error, attempts: &mut Attempts) -> Attempt {
+    async fn not_begun(
+        &mut self,
+        error: cellist_kernel::Error,
+        order: &Order,
+        attempts: &mut Attempts,
+    ) -> Attempt {
         match error {
             cellist_kernel::Error::Dead { death } if attempts.replaced < REPLACED => {
                 attempts.replaced += 1;
                 self.lose(Gone::Died(death)).await;
                 Attempt::Retry
             }
-            error => Attempt::Failed(NotReady::Failed(SessionError::start(&error))),
+            error => Attempt::Failed(NotReady::Failed(SessionError::start(&error, order))),
         }
     }
 
@@ -393,9 +422,9 @@ impl Watching<'_> {
 
 /// Names the piece that ended a call of several. Cells of a notebook come one by one, and their caller says which
 /// failed. A reply to a model ends with a summary.
-fn say_where_it_ended(report: &mut Report, call: &Call, piece: &Piece<'_>) {
+fn say_where_it_ended(report: &mut Report, call: &SessionCall, piece: &Piece<'_>) {
     let is_one = call.kind.notebook().is_some() || piece.code.title.is_none();
-    let is_summed_up = call.reading.reader == Reader::Model;
+    let is_summed_up = call.rules.reading.reader == Reader::Model;
     if report.status == Status::Ok || (piece.count == 1 && is_one) || is_summed_up {
         return;
     }

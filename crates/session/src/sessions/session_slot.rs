@@ -11,7 +11,7 @@ use cellist_settings::Policy;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 
-use super::call::{Call, Kind, Principal};
+use super::call::{Kind, Principal, SessionCall};
 use super::error::SessionError;
 use super::gone::Gone;
 use super::key::{ExecutionId, OwnerId, SessionKey};
@@ -44,7 +44,7 @@ pub(super) struct SessionSlot {
     pub(super) restarts: u64,
     kernel: Option<(String, Identity)>,
     /// What its kernel was started by, or will be.
-    pub(super) order: Order,
+    pub(super) order: Arc<Order>,
     created: SystemTime,
     used: Instant,
     last_used: SystemTime,
@@ -79,7 +79,7 @@ struct Running {
 }
 
 impl SessionSlot {
-    pub(super) fn new(call: &Call) -> SessionSlot {
+    pub(super) fn new(call: &SessionCall) -> SessionSlot {
         SessionSlot {
             key: call.key.clone(),
             kind: call.kind.clone(),
@@ -251,6 +251,10 @@ impl SessionSlot {
 
     pub(super) fn set_kernel(&mut self, kernel: Option<(String, Identity)>) {
         self.kernel = kernel;
+    }
+
+    pub(super) fn identity(&self) -> Option<Identity> {
+        self.kernel.as_ref().map(|(_, identity)| identity.clone())
     }
 
     /// How many calls wait.

@@ -2,14 +2,15 @@
 //! given back.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
 
-use cellist_kernel::Order;
+use cellist_kernel::{Identity, Order};
 use cellist_platform::contained::Panicked;
 use cellist_settings::Policy;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
-use super::call::{Call, Kind, Principal};
+use super::call::{Kind, Principal, SessionCall};
 use super::error::SessionError;
 use super::gone::Gone;
 use super::key::{ExecutionId, OwnerId, SessionKey};
@@ -95,7 +96,7 @@ impl SessionTable {
     }
 
     /// Finds the session of a call, or makes one.
-    fn place(&mut self, policy: &Policy, call: &Call) -> Result<Option<Newcomer>, SessionError> {
+    fn place(&mut self, policy: &Policy, call: &SessionCall) -> Result<Option<Newcomer>, SessionError> {
         let id = || call.key.id.clone();
         if self.is_closed {
             return Err(SessionError::Closed);
@@ -328,7 +329,12 @@ impl SessionTable {
         self.past.get(key)
     }
 
-    pub(super) fn order(&self, key: &SessionKey) -> Option<Order> {
+    /// The identity of a session's kernel.
+    pub(super) fn identity(&self, key: &SessionKey) -> Option<Identity> {
+        self.find(key).and_then(|number| self.slots.get(&number)?.identity())
+    }
+
+    pub(super) fn order(&self, key: &SessionKey) -> Option<Arc<Order>> {
         self.find(key).and_then(|number| self.slots.get(&number)).map(|slot| slot.order.clone())
     }
 

@@ -10,11 +10,12 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::bridge::{Pass, equip};
-use super::call::Call;
+use super::call::SessionCall;
 use super::error::SessionError;
 use super::file::{SessionFile, variables};
 use super::gone::Gone;
 use super::late::Gathered;
+use super::look::Look;
 use super::session_slot::{Job, SessionSlot};
 use super::session_table::{Newcomer, Next};
 use super::view::SessionState;
@@ -30,7 +31,7 @@ pub(super) struct Task {
     /// Late output that came between runs.
     pub(super) late: Gathered,
     /// What the last kernel was started by.
-    order: Option<Order>,
+    order: Option<Arc<Order>>,
     /// Why the kernel is gone that the session's last result stood on.
     pub(super) gone: Option<Gone>,
     /// Whether any result was told.
@@ -117,6 +118,11 @@ impl Task {
                     // Who does not wait any more need not know.
                     let _ = answer.send(done);
                 }
+                Next::Work(Job::Look { look: Look::Late(answer), .. }) => {
+                    self.drain_late().await;
+                    self.rest();
+                    let _ = answer.send(());
+                }
                 Next::Work(Job::Look { look, canceller }) => {
                     if let Some(live) = &self.live {
                         look.carry_out(&*live.kernel, &mut canceller.listen()).await;
@@ -130,7 +136,7 @@ impl Task {
     }
 
     /// Brings the session's file up to date. A kernel does without one that cannot be written.
-    pub(super) fn write_file(&mut self, call: &Call) {
+    pub(super) fn write_file(&mut self, call: &SessionCall) {
         let written = match &mut self.file {
             Some(file) => file.update(call),
             None => SessionFile::create(&self.inner.means.home, call).map(|file| self.file = Some(file)),
@@ -261,7 +267,7 @@ impl Task {
     /// Sees to it that there is a kernel that can run code. Returns what its user should know about a new one.
     pub(super) async fn ready(
         &mut self,
-        order: &Order,
+        order: &Arc<Order>,
         cancel: &mut Cancel,
     ) -> Result<Vec<String>, NotReady> {
         let dead = self.live.as_ref().and_then(|live| match &*live.kernel.state().borrow() {
@@ -278,19 +284,19 @@ impl Task {
             biased;
             wish = cancel.stopped() => wish,
             started = self.start(order) => {
-                return started.map_err(|error| NotReady::Failed(SessionError::start(&error)));
+                return started.map_err(|error| NotReady::Failed(SessionError::start(&error, order)));
             }
         };
         Err(NotReady::Unwanted(unwanted))
     }
 
     /// Starts a kernel. Where the system has no files left, sessions that nobody uses make room for it, once.
-    async fn start(&mut self, order: &Order) -> cellist_kernel::Result<Vec<String>> {
+    async fn start(&mut self, order: &Arc<Order>) -> cellist_kernel::Result<Vec<String>> {
         self.show(|slot| {
             slot.state = SessionState::Starting;
-            slot.order = order.clone();
+            slot.order = Arc::clone(order);
         });
-        self.order = Some(order.clone());
+        self.order = Some(Arc::clone(order));
         let key = self.inner.table().slot(self.slot).map(|slot| slot.key.clone());
         let pass = key.and_then(|key| self.inner.means.bridge.pass(order, &key));
         let order = &self.given(order, pass.as_ref());
@@ -305,8 +311,7 @@ impl Task {
             started = launcher.launch(order).await;
         }
         let Started { kernel, notices } = started?;
-        let around =
-            Surroundings { hidden_variables: order.hidden_variables.clone(), has_pip: order.has_pip };
+        let around = order.around.clone();
         let id = names::random();
         let (shown, restarts) = ((id.clone(), kernel.identity()), self.started);
         self.started += 1;

@@ -5,3 +5,4 @@ mod crash;
 mod keep;
 mod queue;
 mod stop;
+mod whole_calls;

@@ -6,7 +6,7 @@ use cellist_output::notices;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::call::{Call, CallReport};
+use super::call::{CallReport, SessionCall};
 use super::error::SessionError;
 use super::key::{ExecutionId, SessionKey};
 use super::view::{CallView, Stage};
@@ -129,7 +129,7 @@ impl Interruption {
 #[derive(Debug)]
 pub(super) struct Queued {
     pub(super) id: ExecutionId,
-    pub(super) call: Call,
+    pub(super) call: SessionCall,
     pub(super) cancel: Cancel,
     pub(super) canceller: Canceller,
     pub(super) view: watch::Sender<CallView>,
@@ -139,7 +139,7 @@ pub(super) struct Queued {
 }
 
 impl Queued {
-    pub(super) fn new(call: Call) -> (Queued, Ticket) {
+    pub(super) fn new(call: SessionCall) -> (Queued, Ticket) {
         let id = ExecutionId::random();
         let (canceller, cancel) = Cancel::channel();
         let (view, seen) = watch::channel(CallView::new(id.clone(), 0));

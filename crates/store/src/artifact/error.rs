@@ -1,4 +1,4 @@
-//! Everything that can be wrong with reading an artifact.
+//! Errors of reading artifacts.
 
 use std::io;
 
@@ -6,9 +6,9 @@ use cellist_platform::in_words;
 
 use super::id::ArtifactId;
 
-/// Why an artifact could not be read. Advice is in [`ArtifactError::hint`].
+/// The reason why an artifact could not be read. [`ArtifactError::hint`] has the advice.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message documents each variant")]
 pub enum ArtifactError {
     #[error("`{id}` is not the id of an artifact")]
     BadId { id: String },
@@ -27,19 +27,17 @@ pub enum ArtifactError {
 }
 
 impl ArtifactError {
-    /// What to do about it.
+    /// Advice for the user.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            ArtifactError::BadId { .. } => {
-                "an id is eight letters and digits: `cellist artifact list` shows them"
-            }
+            ArtifactError::BadId { .. } => "use an id from `cellist artifact list`: eight letters and digits",
             ArtifactError::NoSuchArtifact { .. } => {
-                "it may have been removed for its age or to make room: `cellist artifact list` shows what is there"
+                "it may have expired; `cellist artifact list` shows all artifacts"
             }
             ArtifactError::OutOfRange { lines: 0, .. } => "it is empty",
             ArtifactError::OutOfRange { lines, .. } => return Some(format!("lines 1-{lines} can be read")),
             ArtifactError::BadPattern { .. } => {
-                "to find text with special characters, put a backslash before each"
+                "put a backslash before special characters to match them literally"
             }
             ArtifactError::Unreadable { .. } | ArtifactError::Unlisted(_) | ArtifactError::Copy { .. } => {
                 return None;

@@ -1,4 +1,4 @@
-//! The names of artifacts: short, told apart over all processes, safe in addresses and file names.
+//! Ids of artifacts: short, unique across processes, safe in URLs and file names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,18 +10,18 @@ use super::error::ArtifactError;
 
 const ENDING: &str = ".txt";
 
-/// The name of an artifact.
+/// The id of an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ArtifactId(String);
 
 impl ArtifactId {
-    /// A name that nobody has, as far as chance can tell.
+    /// Makes a random id.
     pub(super) fn random() -> ArtifactId {
         ArtifactId(random())
     }
 
-    /// The name itself.
+    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -31,7 +31,7 @@ impl ArtifactId {
         format!("{}{ENDING}", self.0)
     }
 
-    /// The artifact that a file of this name belongs to.
+    /// The id in the name of an artifact's file.
     pub(super) fn of_file(name: &str) -> Option<ArtifactId> {
         name.strip_suffix(ENDING)?.parse().ok()
     }
@@ -40,7 +40,7 @@ impl ArtifactId {
 impl FromStr for ArtifactId {
     type Err = ArtifactError;
 
-    /// Takes the name alone or as an address, `artifact://ID`, in capitals or not.
+    /// Accepts the bare id or the address `artifact://ID`, in any case.
     fn from_str(text: &str) -> Result<ArtifactId, ArtifactError> {
         let name = text.trim().trim_start_matches("artifact://").to_ascii_lowercase();
         match name.len() == LENGTH && name.bytes().all(|byte| ALPHABET.contains(&byte)) {
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_read_as_it_is_told() {
+    fn an_id_is_parsed_with_or_without_scheme_and_in_any_case() {
         let id = ArtifactId::random();
         for text in [id.to_string(), format!("artifact://{id}"), format!(" {} ", id.as_str().to_uppercase())]
         {
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_never_becomes_a_path() {
+    fn invalid_ids_are_rejected() {
         for text in ["", "../../x", "abc", "abcdefgh/", "0123456/", "0123456i", "012345678", "é234567"] {
             assert!(text.parse::<ArtifactId>().is_err(), "{text}");
         }

@@ -1,50 +1,52 @@
-//! Finding lines of an artifact by a regular expression, in a file of any size with little memory.
+//! Searches the lines of an artifact by a regular expression, in constant memory for files of any
+//! size.
 
 use cellist_output::{Ansi, clean};
 use memchr::memchr;
 use regex::bytes::Regex;
 use serde::Serialize;
 
-use super::reading::Reader;
+use super::reader::ArtifactReader;
 use super::{ArtifactError, ArtifactId, Artifacts};
 
-/// A longer line is searched in pieces of this size.
+/// Longer lines are searched in chunks of this size.
 const LONGEST: usize = 1024 * 1024;
-/// What two such pieces have in common, so that a match between them is found.
+/// Bytes that two chunks share, so that a match across their border is found.
 const OVERLAP: usize = 4096;
-/// How much of a line is shown, and how much of that before the match.
+/// Limits on the excerpt of a matching line: its length, and the part before the match.
 const SHOWN: usize = 400;
 const SHOWN_BEFORE: usize = 100;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Found {
-    /// The first lines that match.
-    pub hits: Vec<Hit>,
-    /// How many lines match in all.
+pub struct SearchResult {
+    /// The first matching lines.
+    pub hits: Vec<LineMatch>,
+    /// The number of all matching lines.
     pub matching_lines: u64,
-    /// How many lines there are.
+    /// The number of lines in the artifact.
     pub total_lines: u64,
 }
 
-/// A line that matches.
+/// A matching line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Hit {
-    /// Its number, counted from 1.
+pub struct LineMatch {
+    /// The line number, from 1.
     pub line: u64,
-    /// The line as a reader sees it; of a long one the part around the match.
+    /// The line without escape sequences. A long line is cut around the match.
     pub text: String,
 }
 
 impl Artifacts {
-    /// Finds the lines that match a regular expression, and shows up to `max` of them.
-    pub fn search(&self, id: &ArtifactId, pattern: &str, max: usize) -> Result<Found, ArtifactError> {
+    /// Finds the lines that match a regular expression. Returns the text of the first `max` ones
+    /// and counts all.
+    pub fn search(&self, id: &ArtifactId, pattern: &str, max: usize) -> Result<SearchResult, ArtifactError> {
         let regex = Regex::new(pattern).map_err(|error| bad_pattern(pattern, &error))?;
-        let mut reader = Reader::open(self, id)?;
-        let mut search = Search {
+        let mut reader = ArtifactReader::open(self, id)?;
+        let mut search = LineSearch {
             regex,
             max,
-            found: Found { hits: Vec::new(), matching_lines: 0, total_lines: 0 },
+            found: SearchResult { hits: Vec::new(), matching_lines: 0, total_lines: 0 },
             is_within: false,
             has_matched: false,
         };
@@ -63,17 +65,17 @@ impl Artifacts {
     }
 }
 
-struct Search {
+struct LineSearch {
     regex: Regex,
     max: usize,
-    found: Found,
-    /// Whether a part of the line at hand was searched already, and whether it matched.
+    found: SearchResult,
+    /// Whether an earlier chunk of the current line was searched, and whether it matched.
     is_within: bool,
     has_matched: bool,
 }
 
-impl Search {
-    /// Searches the lines in a buffer. Returns how much of it is done with.
+impl LineSearch {
+    /// Searches the lines in a buffer. Returns the number of bytes that are done.
     fn take(&mut self, buffer: &[u8], is_last: bool) -> usize {
         let mut from = 0;
         while let Some(length) = memchr(b'\n', &buffer[from..]) {
@@ -110,13 +112,13 @@ impl Search {
             self.found.matching_lines += 1;
             if self.found.hits.len() < self.max {
                 let text = shown(line, matched.start());
-                self.found.hits.push(Hit { line: self.found.total_lines, text });
+                self.found.hits.push(LineMatch { line: self.found.total_lines, text });
             }
         }
     }
 }
 
-/// The part of a line around a match.
+/// The excerpt of a line around a match.
 fn shown(line: &[u8], at: usize) -> String {
     let from = if line.len() <= SHOWN { 0 } else { at.saturating_sub(SHOWN_BEFORE) };
     let to = line.len().min(from + SHOWN);
@@ -127,7 +129,7 @@ fn shown(line: &[u8], at: usize) -> String {
 
 fn bad_pattern(pattern: &str, error: &regex::Error) -> ArtifactError {
     let reason = match error {
-        // The first lines show the pattern with a mark below it; the last says what is wrong.
+        // The last line of the message has the reason. The others show the pattern with a marker.
         regex::Error::Syntax(text) => {
             let last = text.lines().last().unwrap_or_default();
             last.strip_prefix("error: ").unwrap_or(last).to_owned()

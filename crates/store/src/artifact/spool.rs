@@ -1,4 +1,4 @@
-//! The thread that writes one artifact to disk, and the bounded queue before it.
+//! The thread that writes one artifact to disk, and the bounded queue in front of it.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -15,56 +15,57 @@ use memchr::memchr_iter;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::note::Note;
-use super::{ArtifactId, Artifacts, FOLDER, Kept, Origin};
+use super::metadata::ArtifactMetadata;
+use super::{ArtifactId, ArtifactOrigin, ArtifactSummary, Artifacts, FOLDER};
 
-/// Bytes that may wait for the disk: enough for a busy one, little beside what a host may use in all.
+/// Bytes that may wait for the disk. Absorbs the pauses of a busy disk, and is small beside the
+/// memory of a host.
 const CAPACITY: usize = 2 * 1024 * 1024;
-/// How long a disk may take without writing anything at all.
+/// Time without any written byte after which the disk counts as too slow.
 const PATIENCE: Duration = Duration::from_secs(10);
 const TOO_SLOW: &str = "the disk is too slow";
-/// How often a name that is taken is tried again with another.
+/// Retries with another id when a file name is taken.
 const TRIES: usize = 8;
 
-/// Hands bytes to the thread.
+/// The sending side of the queue. The thread ends when the queue is closed and empty.
 #[derive(Debug)]
-pub(super) struct Spool(Arc<Shared>);
+pub(super) struct Spool(Arc<SpoolShared>);
 
 #[derive(Debug)]
-struct Shared {
+struct SpoolShared {
     artifacts: Artifacts,
-    state: Mutex<State>,
-    /// Told to the thread: there is something to write, or nothing more comes.
+    state: Mutex<SpoolState>,
+    /// Wakes the thread: the queue has bytes, or was closed.
     news: Condvar,
-    /// Told by the thread: something was written, failed, or all is done.
+    /// Wakes the callers: bytes were written, writing failed, or the thread is done.
     progress: Condvar,
     progress_async: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct SpoolState {
     queue: VecDeque<Bytes>,
-    /// Bytes in the queue and in the hands of the thread.
+    /// Bytes in the queue, and bytes that the thread has taken and not written yet.
     queued: usize,
     is_closed: bool,
-    /// Bytes and lines on disk.
-    written: Counted,
+    /// Size of the part on disk.
+    written: SpooledSize,
     id: Option<ArtifactId>,
-    /// Nothing more is written.
+    /// Once set, nothing more is written.
     failure: Option<String>,
-    kept: Option<Kept>,
+    kept: Option<ArtifactSummary>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counted {
+struct SpooledSize {
     bytes: u64,
     newlines: u64,
     has_open_line: bool,
 }
 
 impl Spool {
-    pub(super) fn start(artifacts: Artifacts, origin: Origin) -> Spool {
-        let shared = Arc::new(Shared {
+    pub(super) fn start(artifacts: Artifacts, origin: ArtifactOrigin) -> Spool {
+        let shared = Arc::new(SpoolShared {
             artifacts,
             state: Mutex::default(),
             news: Condvar::new(),
@@ -72,7 +73,7 @@ impl Spool {
             progress_async: Notify::new(),
         });
         let at_work = Arc::clone(&shared);
-        let work = move || keep(&at_work, origin);
+        let work = move || run(&at_work, origin);
         let builder = thread::Builder::new().name("artifact".into());
         if let Err(error) = fault::thread(Site::ArtifactThread, builder, work) {
             let mut state = shared.lock();
@@ -82,7 +83,7 @@ impl Spool {
         Spool(shared)
     }
 
-    /// Puts bytes into the queue; waits while it is full and the disk still moves.
+    /// Queues bytes. Blocks while the queue is full and the disk makes progress.
     pub(super) fn push(&self, bytes: Bytes) {
         let mut state = self.0.lock();
         let mut seen = (state.written, Instant::now());
@@ -101,7 +102,7 @@ impl Spool {
         }
     }
 
-    /// Waits until half of the queue is free, or the disk has stopped moving.
+    /// Waits until half of the queue is free, or the disk counts as too slow.
     pub(super) async fn room(&self) {
         self.wait_until(|state| state.failure.is_some() || state.queued <= CAPACITY / 2).await;
     }
@@ -110,14 +111,14 @@ impl Spool {
         self.0.lock().id.clone()
     }
 
-    pub(super) async fn finish(self) -> Kept {
+    pub(super) async fn finish(self) -> ArtifactSummary {
         self.0.close();
         self.wait_until(|state| state.kept.is_some()).await;
         let state = self.0.lock();
         state.kept.clone().unwrap_or_else(|| state.outcome(&self.0.artifacts))
     }
 
-    async fn wait_until(&self, is_so: impl Fn(&State) -> bool) {
+    async fn wait_until(&self, is_so: impl Fn(&SpoolState) -> bool) {
         loop {
             let told = self.0.progress_async.notified();
             let written = {
@@ -139,14 +140,14 @@ impl Spool {
 }
 
 impl Drop for Spool {
-    // One that nobody waits for any more is written to its end all the same.
+    // The thread writes the rest of the queue even if no caller waits for it.
     fn drop(&mut self) {
         self.0.close();
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SpoolShared {
+    fn lock(&self) -> MutexGuard<'_, SpoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -155,14 +156,14 @@ impl Shared {
         self.news.notify_one();
     }
 
-    /// Changes the state and tells everybody.
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    /// Changes the state and wakes all callers.
+    fn change(&self, change: impl FnOnce(&mut SpoolState)) {
         change(&mut self.lock());
         self.progress.notify_all();
         self.progress_async.notify_waiters();
     }
 
-    /// What is to be written next; nothing when nothing more comes.
+    /// Takes the queue, after waiting for bytes. `None` once it is closed and empty.
     fn next(&self) -> Option<VecDeque<Bytes>> {
         let mut state = self.lock();
         while state.queue.is_empty() && !state.is_closed && state.failure.is_none() {
@@ -172,12 +173,12 @@ impl Shared {
     }
 }
 
-impl State {
+impl SpoolState {
     fn is_full(&self, more: usize) -> bool {
         self.failure.is_none() && self.queued > 0 && self.queued + more > CAPACITY
     }
 
-    /// Gives up, for the first reason there was.
+    /// Stops writing. The first reason wins.
     fn fail(&mut self, why: &str) {
         let bytes = self.written.bytes;
         self.failure.get_or_insert_with(|| match self.id {
@@ -188,8 +189,8 @@ impl State {
         self.queued = 0;
     }
 
-    fn outcome(&self, artifacts: &Artifacts) -> Kept {
-        Kept {
+    fn outcome(&self, artifacts: &Artifacts) -> ArtifactSummary {
+        ArtifactSummary {
             id: self.id.clone(),
             path: self.id.as_ref().map(|id| artifacts.path(id)),
             bytes: self.written.bytes,
@@ -199,11 +200,11 @@ impl State {
     }
 }
 
-/// What the thread does.
-fn keep(shared: &Shared, origin: Origin) {
+/// The body of the thread.
+fn run(shared: &SpoolShared, origin: ArtifactOrigin) {
     let artifacts = &shared.artifacts;
-    let mut note = Note::new(origin);
-    let file = match create(artifacts, &note) {
+    let mut metadata = ArtifactMetadata::new(origin);
+    let file = match create(artifacts, &metadata) {
         Ok((id, file)) => {
             shared.change(|state| state.id = Some(id));
             Some(file)
@@ -215,7 +216,7 @@ fn keep(shared: &Shared, origin: Origin) {
         }
     };
     if let Some(file) = &file {
-        // Before its bytes, to make room for them; after them too, as far as there is time.
+        // Makes room before the first byte. The sweep at the end repeats this.
         artifacts.sweep(SystemTime::now());
         while let Some(pieces) = shared.next() {
             pieces.iter().for_each(|piece| write(shared, file, piece));
@@ -223,19 +224,19 @@ fn keep(shared: &Shared, origin: Origin) {
     }
     let kept = shared.lock().outcome(artifacts);
     if let Some(id) = &kept.id {
-        note.lines = Some(kept.lines);
-        note.is_whole = kept.failure.is_none();
-        // A list can do without; the bytes are there.
-        let _ = note.save(&artifacts.note_path(id));
+        metadata.lines = Some(kept.lines);
+        metadata.is_whole = kept.failure.is_none();
+        // Optional: only lists read it, and the bytes are on disk.
+        let _ = metadata.save(&artifacts.metadata_path(id));
     }
     shared.change(|state| state.kept = Some(kept));
-    // While the file is still held, so that others leave it alone.
+    // The file is still locked, so that no other sweep removes it.
     artifacts.sweep(SystemTime::now());
     drop(file);
 }
 
-/// Makes the file, marked as being written as long as it is open.
-fn create(artifacts: &Artifacts, note: &Note) -> io::Result<(ArtifactId, File)> {
+/// Creates the file and locks it while it is open.
+fn create(artifacts: &Artifacts, metadata: &ArtifactMetadata) -> io::Result<(ArtifactId, File)> {
     artifacts.home.folder(FOLDER)?;
     let mut tries = 0;
     loop {
@@ -246,17 +247,17 @@ fn create(artifacts: &Artifacts, note: &Note) -> io::Result<(ArtifactId, File)> 
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && tries < TRIES => tries += 1,
             Err(error) => return Err(error),
             Ok(file) => {
-                // Whoever looks whether it is free holds it for a moment.
+                // A sweep holds the lock for a moment to test it, so this may wait.
                 let _ = file.lock();
-                let _ = note.save(&artifacts.note_path(&id));
+                let _ = metadata.save(&artifacts.metadata_path(&id));
                 return Ok((id, file));
             }
         }
     }
 }
 
-/// Writes a piece, or as much of it as the disk takes.
-fn write(shared: &Shared, mut file: &File, piece: &Bytes) {
+/// Writes a chunk, or as much of it as the disk accepts.
+fn write(shared: &SpoolShared, mut file: &File, piece: &Bytes) {
     let mut rest = &piece[..];
     while !rest.is_empty() {
         let state = shared.lock();

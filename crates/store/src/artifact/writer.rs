@@ -1,45 +1,49 @@
-//! An output that is being kept: in memory while it is small, then handed to a thread that writes it to disk.
+//! Records one output: in memory while it is small, then through a thread to disk.
 
 use std::path::PathBuf;
 
 use bytes::Bytes;
 
 use super::spool::Spool;
-use super::{ArtifactId, Artifacts, Origin};
+use super::{ArtifactId, ArtifactOrigin, Artifacts};
 
-/// Takes an output as it comes. Nothing that goes wrong with the disk is an error here; [`Writer::finish`] says it.
+/// Records an output as it arrives.
+///
+/// Bytes are kept in the order of the writes. Disk errors never fail a write;
+/// [`ArtifactWriter::finish`] reports them. Dropping the writer ends the output: bytes already
+/// handed over still reach the disk.
 #[derive(Debug)]
-pub struct Writer {
+pub struct ArtifactWriter {
     artifacts: Artifacts,
-    origin: Origin,
+    origin: ArtifactOrigin,
     spill: usize,
     memory: Vec<u8>,
     keep_anyway: bool,
     spool: Option<Spool>,
 }
 
-/// What became of an output.
+/// The result of recording an output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// The artifact, where one was made.
+pub struct ArtifactSummary {
+    /// The artifact, if one was made.
     pub id: Option<ArtifactId>,
-    /// Its file.
+    /// The file with the output.
     pub path: Option<PathBuf>,
-    /// Bytes in it.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Lines in it.
+    /// The number of lines.
     pub lines: u64,
-    /// Why the output is not kept, or not all of it: a notice for whoever reads the result.
+    /// The reason why the output is missing or incomplete, as a notice for the user.
     pub failure: Option<String>,
 }
 
-impl Writer {
-    pub(super) fn new(artifacts: Artifacts, origin: Origin, spill: usize) -> Writer {
-        Writer { artifacts, origin, spill, memory: Vec::new(), keep_anyway: false, spool: None }
+impl ArtifactWriter {
+    pub(super) fn new(artifacts: Artifacts, origin: ArtifactOrigin, spill: usize) -> ArtifactWriter {
+        ArtifactWriter { artifacts, origin, spill, memory: Vec::new(), keep_anyway: false, spool: None }
     }
 
-    /// Takes bytes. It waits only when a disk is much slower than the output, and not for ever; callers that must
-    /// not wait at all call [`Writer::room`] after each write.
+    /// Adds bytes. Blocks only if the disk is much slower than the output, and then for a limited
+    /// time. Callers that must not block await [`ArtifactWriter::room`] after each write.
     pub fn write(&mut self, bytes: impl Into<Bytes>) {
         let bytes = bytes.into();
         if let Some(spool) = &self.spool {
@@ -51,31 +55,31 @@ impl Writer {
         }
     }
 
-    /// Waits until the disk has caught up enough for the next write not to wait. May be dropped at any time.
+    /// Waits until the next write would not block. Safe to cancel.
     pub async fn room(&self) {
         if let Some(spool) = &self.spool {
             spool.room().await;
         }
     }
 
-    /// Keeps the output however small it is, unless it is empty.
+    /// Keeps the output even if it is small. An empty one leaves no file.
     pub fn keep_anyway(&mut self) {
         self.keep_anyway = true;
     }
 
-    /// The artifact, once it is on disk.
+    /// The id, once the file exists.
     pub fn id(&self) -> Option<ArtifactId> {
         self.spool.as_ref().and_then(Spool::id)
     }
 
-    /// Ends the output and says what became of it.
-    pub async fn finish(mut self) -> Kept {
+    /// Ends the output and waits until it is on disk, or has failed.
+    pub async fn finish(mut self) -> ArtifactSummary {
         if self.spool.is_none() && self.keep_anyway && !self.memory.is_empty() {
             self.spill();
         }
         match self.spool.take() {
             Some(spool) => spool.finish().await,
-            None => Kept::default(),
+            None => ArtifactSummary::default(),
         }
     }
 

@@ -1,35 +1,36 @@
-//! Finds the version that another program started from when it writes while we save, by its content.
+//! Finds the version that a foreign program started from when it writes during a save, by content.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use cellist_notebook::{Cell, Error, Notebook};
 
-/// The versions that someone may have read, those that count first at equal distance in front.
-pub(super) struct Ancestry(Vec<(Profile, Arc<Notebook>)>);
+/// The versions that a foreign program may have read. At equal distance the first one wins.
+pub(super) struct Ancestry(Vec<(CellProfile, Arc<Notebook>)>);
 
 impl Ancestry {
     pub(super) fn new(base: Arc<Notebook>) -> Ancestry {
-        Ancestry(vec![(Profile::of(&base), base)])
+        Ancestry(vec![(CellProfile::of(&base), base)])
     }
 
-    /// Someone else wrote this version. Most likely the same program will go on from it.
-    pub(super) fn theirs(&mut self, version: Arc<Notebook>) {
-        self.0.insert(0, (Profile::of(&version), version));
+    /// Adds a version of a foreign program, in front: the same program most likely continues from
+    /// it.
+    pub(super) fn add_theirs(&mut self, version: Arc<Notebook>) {
+        self.0.insert(0, (CellProfile::of(&version), version));
     }
 
-    /// We put this version into the file, where someone may have read it.
-    pub(super) fn ours(&mut self, version: Arc<Notebook>) {
-        self.0.push((Profile::of(&version), version));
+    /// Adds a version that we put into the file, where another program may have read it.
+    pub(super) fn add_ours(&mut self, version: Arc<Notebook>) {
+        self.0.push((CellProfile::of(&version), version));
     }
 
-    /// The version that `theirs` differs least from. `ours` is our newest version.
+    /// The version with the smallest distance to `theirs`. `ours` is our newest version.
     ///
-    /// A program that writes without looking overwrites our saves since then. With our newest version
-    /// as the base of a merge, our changes would look as if it had taken them back.
+    /// A program that writes without reading discards our saves since its last read. A merge based
+    /// on our newest version would take that for a deliberate revert.
     pub(super) fn closest(&self, theirs: &Notebook, ours: &Notebook) -> Arc<Notebook> {
-        let (theirs, ours) = (Profile::of(theirs), Profile::of(ours));
-        // The first of equals.
+        let (theirs, ours) = (CellProfile::of(theirs), CellProfile::of(ours));
+        // `min_by_key` returns the first of equals.
         let (_, version) = (self.0.iter())
             .min_by_key(|(known, _)| known.distance(&theirs, &ours))
             .expect("the base is always there");
@@ -37,20 +38,20 @@ impl Ancestry {
     }
 }
 
-/// The cells of a notebook, as far as it takes to see how much two notebooks have in common: for each a number
-/// of its id and one of its content, sorted.
+/// Hashes of a notebook's cells, to measure the distance between two notebooks. Sorted pairs of an
+/// id's hash and a content's hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Profile(Vec<(u64, u64)>);
+struct CellProfile(Vec<(u64, u64)>);
 
-impl Profile {
-    fn of(notebook: &Notebook) -> Profile {
+impl CellProfile {
+    fn of(notebook: &Notebook) -> CellProfile {
         let numbers = |cell: &Cell| {
             let mut content = DefaultHasher::new();
             (cell.cell_type().as_str(), cell.source()).hash(&mut content);
-            // Instead of the outputs, which may be long and are spelled differently by different programs.
+            // In place of the outputs, which may be long and differ in layout between programs.
             (cell.execution_count(), cell.has_outputs()).hash(&mut content);
             let content = content.finish();
-            // A cell without an id is known by what it holds.
+            // A cell without an id is identified by its content.
             let name = cell.stored_id().map_or(content, |id| {
                 let mut name = DefaultHasher::new();
                 id.hash(&mut name);
@@ -60,12 +61,12 @@ impl Profile {
         };
         let mut cells: Vec<(u64, u64)> = notebook.cells().iter().map(numbers).collect();
         cells.sort_unstable();
-        Profile(cells)
+        CellProfile(cells)
     }
 
-    /// How many cells are not the same in `theirs`, or infinitely many if `theirs` has a cell that only `ours`
-    /// has, not this, by its name or by what it holds: then they have seen a newer version.
-    fn distance(&self, theirs: &Profile, ours: &Profile) -> usize {
+    /// The number of cells that differ in `theirs`. `usize::MAX` if `theirs` has a cell, by id or
+    /// content, that `ours` has and this version lacks: its author has read a newer version.
+    fn distance(&self, theirs: &CellProfile, ours: &CellProfile) -> usize {
         let (mut distance, mut at) = (0, 0);
         for (name, content) in &theirs.0 {
             while self.0.get(at).is_some_and(|(mine, _)| mine < name) {
@@ -94,26 +95,26 @@ impl Profile {
     }
 }
 
-/// Our version with the cells that a merge found in conflict as they are in `base`, so that theirs stay.
-/// `None` when a cell may not give way, or has no id to find it by.
-pub(super) fn giving_way(
+/// Our version with its conflicting cells reset to `base`, so that theirs win. `None` if a cell may
+/// not be reset, or has no id.
+pub(super) fn reset_conflicts(
     base: &Notebook,
     ours: &Notebook,
     error: &Error,
-    may_give_way: impl Fn(&str) -> bool,
+    may_reset: impl Fn(&str) -> bool,
 ) -> Option<Notebook> {
     let Error::Conflicts(conflicts) = error else { return None };
-    let mut yielding = ours.clone();
+    let mut reset = ours.clone();
     for conflict in conflicts {
-        let id = conflict.id.as_deref().filter(|id| may_give_way(id))?;
-        let (before, at) = (cell_with(base, id)?.1, cell_with(&yielding, id)?.0);
-        yielding.set_type(at, before.cell_type());
-        yielding.set_source(at, &before.source());
+        let id = conflict.id.as_deref().filter(|id| may_reset(id))?;
+        let (before, at) = (cell_with(base, id)?.1, cell_with(&reset, id)?.0);
+        reset.set_type(at, before.cell_type());
+        reset.set_source(at, &before.source());
     }
-    Some(yielding)
+    Some(reset)
 }
 
-/// Whether a cell has the same type and source in both, or is in neither.
+/// Whether a cell has the same type and source in both notebooks, or is in neither.
 pub(super) fn has_same_cell(one: &Notebook, other: &Notebook, id: &str) -> bool {
     let text = |notebook| cell_with(notebook, id).map(|(_, cell)| (cell.cell_type(), cell.source()));
     text(one) == text(other)
@@ -125,11 +126,11 @@ fn cell_with<'a>(notebook: &'a Notebook, id: &str) -> Option<(usize, &'a Cell)> 
 
 #[cfg(test)]
 mod tests {
-    use super::Profile;
+    use super::CellProfile;
 
     #[track_caller]
     fn check(known: &[(u64, u64)], theirs: &[(u64, u64)], ours: &[(u64, u64)], expected: usize) {
-        let profile = |cells: &[(u64, u64)]| Profile(cells.to_vec());
+        let profile = |cells: &[(u64, u64)]| CellProfile(cells.to_vec());
         assert_eq!(profile(known).distance(&profile(theirs), &profile(ours)), expected);
     }
 
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_a_newer_cell_of_ours_has_not_started_from_an_older_version() {
+    fn a_newer_cell_of_ours_excludes_older_versions() {
         check(&[(1, 1)], &[(1, 1), (2, 9)], &[(1, 1), (2, 2)], usize::MAX);
         check(&[(1, 1), (2, 2)], &[(1, 1), (2, 9)], &[(1, 1), (2, 2)], 1);
         // Under another name.

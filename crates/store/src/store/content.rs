@@ -1,4 +1,4 @@
-//! What a file holds or should hold, compared and written without a second copy in memory.
+//! Content of a file, actual or expected. Compares and writes it without a second copy in memory.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, Write};
@@ -7,78 +7,79 @@ use std::sync::Arc;
 use cellist_notebook::{Notebook, Revision};
 use cellist_platform::files::Mark;
 
-/// How much of a file is in memory at a time while it is compared.
+/// Bytes per read in a comparison.
 const BLOCK: usize = 256 * 1024;
-/// How much is written at a time where there are many small pieces.
+/// Size of the buffer that collects small writes.
 const TOGETHER: usize = 64 * 1024;
 
-/// What a file is expected to hold.
+/// The content that a file should have.
 #[derive(Clone, Debug)]
-pub(super) struct Expected {
-    pub(super) content: Content,
-    /// The file and the state in which it was seen to hold that.
+pub(super) struct ExpectedFile {
+    pub(super) content: FileContent,
+    /// Identity, size and times of the file when it had this content.
     pub(super) mark: Option<Mark>,
 }
 
 #[derive(Clone, Debug)]
-pub(super) enum Content {
-    /// There is no file.
+pub(super) enum FileContent {
+    /// The file does not exist.
     Absent,
     Notebook(Arc<Notebook>),
-    /// Something that is no notebook.
+    /// Bytes that are not a notebook.
     Bytes(Vec<u8>),
 }
 
-impl Expected {
-    pub(super) fn nothing() -> Expected {
-        Expected { content: Content::Absent, mark: None }
+impl ExpectedFile {
+    pub(super) fn nothing() -> ExpectedFile {
+        ExpectedFile { content: FileContent::Absent, mark: None }
     }
 
-    pub(super) fn bytes(bytes: Vec<u8>) -> Expected {
-        Expected { content: Content::Bytes(bytes), mark: None }
+    pub(super) fn bytes(bytes: Vec<u8>) -> ExpectedFile {
+        ExpectedFile { content: FileContent::Bytes(bytes), mark: None }
     }
 
-    pub(super) fn notebook(notebook: Arc<Notebook>, mark: Option<Mark>) -> Expected {
-        Expected { content: Content::Notebook(notebook), mark }
+    pub(super) fn notebook(notebook: Arc<Notebook>, mark: Option<Mark>) -> ExpectedFile {
+        ExpectedFile { content: FileContent::Notebook(notebook), mark }
     }
 }
 
-impl Content {
+impl FileContent {
     pub(super) fn is_in(&self, file: &File) -> io::Result<bool> {
         match self {
-            Content::Absent => Ok(false),
-            Content::Notebook(notebook) => holds(file, notebook.pieces().iter()),
-            Content::Bytes(bytes) => holds(file, [bytes.as_slice()]),
+            FileContent::Absent => Ok(false),
+            FileContent::Notebook(notebook) => holds(file, notebook.pieces().iter()),
+            FileContent::Bytes(bytes) => holds(file, [bytes.as_slice()]),
         }
     }
 
-    /// Writes it from where the file stands.
+    /// Writes the content at the current position of the file.
     pub(super) fn write(&self, file: &File) -> io::Result<()> {
         match self {
-            Content::Absent => Ok(()),
-            Content::Notebook(notebook) => write(file, notebook),
-            Content::Bytes(bytes) => (&*file).write_all(bytes),
+            FileContent::Absent => Ok(()),
+            FileContent::Notebook(notebook) => write(file, notebook),
+            FileContent::Bytes(bytes) => (&*file).write_all(bytes),
         }
     }
 
     pub(super) fn len(&self) -> usize {
         match self {
-            Content::Absent => 0,
-            Content::Notebook(notebook) => notebook.pieces().len(),
-            Content::Bytes(bytes) => bytes.len(),
+            FileContent::Absent => 0,
+            FileContent::Notebook(notebook) => notebook.pieces().len(),
+            FileContent::Bytes(bytes) => bytes.len(),
         }
     }
 
     pub(super) fn revision(&self) -> Revision {
         match self {
-            Content::Absent => Revision::of([]),
-            Content::Notebook(notebook) => notebook.revision(),
-            Content::Bytes(bytes) => Revision::of([bytes.as_slice()]),
+            FileContent::Absent => Revision::of([]),
+            FileContent::Notebook(notebook) => notebook.revision(),
+            FileContent::Bytes(bytes) => Revision::of([bytes.as_slice()]),
         }
     }
 }
 
-/// Writes a notebook from where the file stands: small pieces together, large ones as they are.
+/// Writes a notebook at the current position of the file. Small pieces are collected, large ones
+/// written directly.
 pub(super) fn write(file: &File, notebook: &Notebook) -> io::Result<()> {
     let mut writer = BufWriter::with_capacity(TOGETHER, file);
     for piece in notebook.pieces().iter() {
@@ -87,7 +88,7 @@ pub(super) fn write(file: &File, notebook: &Notebook) -> io::Result<()> {
     writer.flush()
 }
 
-/// Whether a file holds exactly these pieces.
+/// Whether a file has exactly these bytes.
 pub(super) fn holds<'a>(file: &File, pieces: impl IntoIterator<Item = &'a [u8]>) -> io::Result<bool> {
     let mut same = true;
     let mut pieces = pieces.into_iter();
@@ -117,7 +118,7 @@ pub(super) fn holds<'a>(file: &File, pieces: impl IntoIterator<Item = &'a [u8]>)
     Ok(same && piece.is_empty() && pieces.all(<[u8]>::is_empty))
 }
 
-/// The revision of what a file holds.
+/// The revision of a file's content.
 pub(super) fn revision_of(file: &File) -> io::Result<Revision> {
     let mut all = Vec::new();
     (&*file).rewind()?;
@@ -125,7 +126,7 @@ pub(super) fn revision_of(file: &File) -> io::Result<Revision> {
     Ok(Revision::of([all.as_slice()]))
 }
 
-/// Reads a file from its start, block by block, until `go_on` says no.
+/// Reads a file from its start in blocks, until `go_on` returns false.
 fn blocks(mut file: &File, mut go_on: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
     file.rewind()?;
     let mut block = vec![0; BLOCK];

@@ -1,4 +1,5 @@
-//! Values that show which version of a notebook a program had read: ids, sources, metadata, long outputs.
+//! Evidence of the version that a program had read: hashes of ids, sources, metadata and long
+//! outputs.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,29 +8,29 @@ use cellist_notebook::{Cell, CellId, Notebook};
 use cellist_output::{MimeData, Output};
 use serde_json::Value;
 
-/// Shorter outputs are the same by chance: two programs that run `1 + 1` both print `2`.
+/// Shorter outputs can agree by chance: two programs that run `1 + 1` both print `2`.
 const LONG_OUTPUT: usize = 64;
-/// Shorter metadata values are part of the format or of a convention.
+/// Shorter metadata values belong to the format or to a convention.
 const LONG_VALUE: usize = 8;
-/// Metadata that every program writes with the same values.
+/// Metadata that every program writes with equal values.
 const COMMON: [&str; 3] = ["kernelspec", "language_info", "tags"];
 
-/// Hashes of values, for comparison with those of another version.
+/// Hashes of values, to compare two versions.
 pub(super) type Hashes = BTreeSet<u64>;
 
-/// The marks that tell a version of ours from an earlier one.
+/// Hashes that distinguish a version of ours from an earlier one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Evidence {
-    /// All its ids and sources.
+    /// All ids and sources.
     pub(super) texts: Hashes,
-    /// Metadata and outputs that it has and the version before has not.
+    /// Metadata and outputs that the previous version lacks.
     pub(super) fresh: Hashes,
-    /// Metadata and outputs that the version before has and it has not.
+    /// Metadata and outputs that only the previous version has.
     pub(super) gone: Hashes,
 }
 
 impl Evidence {
-    /// The evidence of a version, which was made from `before` where that is known.
+    /// The evidence of a version that was made from `before`.
     pub(super) fn of(notebook: &Notebook, before: Option<&Notebook>) -> Evidence {
         let (fresh, gone) = before.map(|before| changed_values(before, notebook)).unwrap_or_default();
         Evidence { texts: texts(notebook), fresh, gone }
@@ -55,7 +56,7 @@ impl Evidence {
     }
 }
 
-/// The ids and sources of a notebook. A blank source is nobody's.
+/// Hashes of the ids and sources of a notebook, except blank sources.
 pub(super) fn texts(notebook: &Notebook) -> Hashes {
     let mut hashes = Hashes::new();
     for cell in notebook.cells() {
@@ -68,7 +69,7 @@ pub(super) fn texts(notebook: &Notebook) -> Hashes {
     hashes
 }
 
-/// The metadata values and long outputs of a notebook.
+/// Hashes of the metadata values and long outputs of a notebook.
 pub(super) fn values(notebook: &Notebook) -> Hashes {
     let mut hashes = Hashes::new();
     leaves(&notebook.metadata(), "", &mut hashes);
@@ -76,7 +77,7 @@ pub(super) fn values(notebook: &Notebook) -> Hashes {
     hashes
 }
 
-/// The values that only `new` has, and those that only `old` has. Cells that did not change are not looked at.
+/// Hashes that only `new` has, and hashes that only `old` has. Skips unchanged cells.
 fn changed_values(old: &Notebook, new: &Notebook) -> (Hashes, Hashes) {
     let (mut before, mut after) = (Hashes::new(), Hashes::new());
     if old.value("metadata") != new.value("metadata") {
@@ -103,7 +104,7 @@ fn is_same(one: &Cell, other: &Cell) -> bool {
         || ["metadata", "outputs"].iter().all(|key| one.value(key) == other.value(key))
 }
 
-/// Larger outputs are no evidence: reading them takes as much memory again.
+/// Larger outputs are skipped: hashing them would double the memory.
 const LARGEST_OUTPUTS: usize = 32 * 1024 * 1024;
 
 fn add_values(cell: &Cell, hashes: &mut Hashes) {
@@ -114,7 +115,7 @@ fn add_values(cell: &Cell, hashes: &mut Hashes) {
     }
 }
 
-/// An output by its text, which programs lay out in different ways in the file.
+/// Hashes an output by its text, because programs differ in the layout of the JSON.
 fn add_output(output: &Output, hashes: &mut Hashes) {
     let mut add = |text: &str| {
         if text.len() > LONG_OUTPUT {
@@ -135,7 +136,7 @@ fn add_output(output: &Output, hashes: &mut Hashes) {
     }
 }
 
-/// The strings and numbers in metadata, each with the key that it stands under.
+/// Hashes the strings and numbers in metadata, each with its key.
 fn leaves(value: &Value, key: &str, hashes: &mut Hashes) {
     match value {
         Value::Object(members) => {
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_is_the_same_however_it_is_laid_out() {
+    fn the_layout_of_an_output_does_not_matter() {
         let text = |lines: &str| {
             let cell = format!(
                 "{{\"cell_type\": \"code\", \"source\": [], \"metadata\": {{}}, \"execution_count\": 1, \"outputs\": \
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn evidence_can_be_written_and_read() {
+    fn evidence_survives_a_round_trip() {
         let list = |numbers: &[u64]| numbers.iter().copied().collect();
         let evidence = Evidence { texts: list(&[1, u64::MAX]), fresh: list(&[]), gone: list(&[3]) };
         assert_eq!(Evidence::from_bytes(&evidence.to_bytes()), Some(evidence.clone()));

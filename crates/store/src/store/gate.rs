@@ -1,63 +1,63 @@
-//! Who may use which files, where the owner of a store is not the person themselves.
+//! Access rules for callers that may not use every file, such as agents.
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::Store;
-use super::place::Place;
+use super::location::FileLocation;
 use crate::{Problem, Result};
 
-/// What is wanted of a file.
+/// The kind of access to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
-    /// Its content, or that it is there.
+    /// Read it, or test whether it exists.
     Look,
-    /// Another content.
+    /// Write it.
     Change,
 }
 
 type Decide = dyn Fn(&Path, &Path, Use) -> std::result::Result<(), String> + Send + Sync;
 
-/// Decides on the use of each file: by the path as it was named and by the file that it leads to. The words of a refusal
-/// say why.
+/// Decides on every access, from the path as given and the resolved path. A refusal carries its
+/// reason.
 #[derive(Clone)]
-pub struct Gate(Arc<Decide>);
+pub struct FileGate(Arc<Decide>);
 
-impl Gate {
-    /// A gate that decides so.
+impl FileGate {
+    /// A gate with this decision function.
     pub fn new(
         decide: impl Fn(&Path, &Path, Use) -> std::result::Result<(), String> + Send + Sync + 'static,
-    ) -> Gate {
-        Gate(Arc::new(decide))
+    ) -> FileGate {
+        FileGate(Arc::new(decide))
     }
 }
 
-impl fmt::Debug for Gate {
+impl fmt::Debug for FileGate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Gate")
+        f.write_str("FileGate")
     }
 }
 
 impl Store {
-    /// The same store for someone who may not use all files.
+    /// Restricts the store by a gate; `None` lifts the restriction.
     #[must_use]
-    pub fn behind(self, gate: Option<Gate>) -> Store {
+    pub fn with_gate(self, gate: Option<FileGate>) -> Store {
         Store { gate, ..self }
     }
 
-    /// Whether a file may be used.
+    /// Checks whether the gate allows an access.
     pub fn check_use(&self, path: &Path, wanted: Use) -> Result<()> {
-        self.place(path, wanted).map(drop)
+        self.location(path, wanted).map(drop)
     }
 
-    /// The file that a path leads to, if it may be used.
-    pub(super) fn place(&self, path: &Path, wanted: Use) -> Result<Place> {
-        let place = Place::of(path)?;
-        let decided = self.gate.as_ref().map(|Gate(decide)| decide(path, &place.real, wanted));
+    /// Resolves a path, if the gate allows the access.
+    pub(super) fn location(&self, path: &Path, wanted: Use) -> Result<FileLocation> {
+        let location = FileLocation::of(path)?;
+        let decided = self.gate.as_ref().map(|FileGate(decide)| decide(path, &location.real, wanted));
         match decided {
-            Some(Err(why)) => Err(place.error(Problem::OutOfReach(why))),
-            Some(Ok(())) | None => Ok(place),
+            Some(Err(why)) => Err(location.error(Problem::OutOfReach(why))),
+            Some(Ok(())) | None => Ok(location),
         }
     }
 }

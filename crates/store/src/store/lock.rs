@@ -1,7 +1,7 @@
-//! Keeps our own processes apart, by a lock on a side file, and notes in that file what a save is about to
-//! do, so that the next one can tell what an interrupted one has left behind.
+//! Locks a notebook against other cellist processes by a file in the state folder. The file is also
+//! the journal of a save: the next holder learns from it how far an interrupted save came.
 
-mod forgotten;
+mod stale_locks;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -14,91 +14,92 @@ use cellist_platform::files;
 use cellist_settings::Home;
 use serde::{Deserialize, Serialize};
 
-use super::place::Place;
+use super::location::FileLocation;
 use crate::{Problem, Result};
 
 const FOLDER: &str = "locks";
 
-/// The right to change a notebook, until it is dropped or the process ends.
-pub(super) struct Lock {
+/// The exclusive right to change a notebook, until it is dropped or the process ends.
+pub(super) struct NotebookLock {
     file: File,
-    /// The name of the lock, which also names what else is kept for the notebook.
+    /// The name of the lock. Recovery copies use it too.
     pub(super) key: String,
-    pub(super) journal: Journal,
+    pub(super) journal: SaveJournal,
 }
 
-/// What the holder of a lock is doing, or its last holder was doing when it ended.
+/// The steps of the current holder, or of the last one when it ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Journal {
+pub(super) struct SaveJournal {
     pub(super) pid: u32,
-    /// The notebook, for a person who looks into the file.
+    /// The notebook, for a person inspecting the file.
     pub(super) path: String,
-    pub(super) temporaries: Vec<Noted>,
+    pub(super) temporaries: Vec<JournalEntry>,
     pub(super) in_place: bool,
 }
 
 /// A temporary file beside the notebook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Noted {
+pub(super) struct JournalEntry {
     pub(super) tag: String,
-    pub(super) step: Step,
+    pub(super) step: SaveStep,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Step {
-    /// It is being written and has not changed places with the notebook yet.
+pub(super) enum SaveStep {
+    /// The file is being written. The notebook is untouched.
     Writing,
-    /// It holds what is to be saved, or, once it has changed places with the notebook, what was there.
+    /// The file has the new version before the exchange, and the old one after it.
     Exchanging { old: String, new: String },
 }
 
-impl Lock {
-    /// Waits for the lock of the notebook at `place`.
-    pub(super) fn take(home: &Home, place: &Place, patience: Duration) -> Result<Lock> {
+impl NotebookLock {
+    /// Waits for the lock of a notebook, up to `patience`.
+    pub(super) fn take(home: &Home, location: &FileLocation, patience: Duration) -> Result<NotebookLock> {
         loop {
-            let key = lock_key(place);
-            let unusable = |error| place.error(Problem::NoState { folder: home.path().to_owned(), error });
+            let key = lock_key(location);
+            let unusable = |error| location.error(Problem::NoState { folder: home.path().to_owned(), error });
             let path = home.folder(FOLDER).map_err(unusable)?.join(format!("{key}.json"));
             let file = lock(&path, patience).map_err(unusable)?;
             let Some(mut file) = file else {
                 let pid = read_journal(&path).map(|journal| journal.pid).filter(|pid| *pid != 0);
-                return Err(place.error(Problem::Locked { pid }));
+                return Err(location.error(Problem::Locked { pid }));
             };
-            // A name that the file got or lost meanwhile makes it another lock, and one that was put away is none.
-            if lock_key(place) != key || !is_at(&file, &path) {
+            // The file may have gained or lost a name, which changes its key. A sweep may have
+            // removed the lock file.
+            if lock_key(location) != key || !is_at(&file, &path) {
                 continue;
             }
             let journal = parse_journal(&mut file);
             if journal.is_none() {
-                forgotten::sweep(&home.path().join(FOLDER));
+                stale_locks::sweep(&home.path().join(FOLDER));
             }
-            let mut lock = Lock { file, key, journal: journal.unwrap_or_default() };
+            let mut lock = NotebookLock { file, key, journal: journal.unwrap_or_default() };
             lock.journal.pid = std::process::id();
-            lock.journal.path = place.real.display().to_string();
+            lock.journal.path = location.real.display().to_string();
             lock.write().map_err(unusable)?;
             return Ok(lock);
         }
     }
 
-    /// Changes the journal.
-    pub(super) fn note(&mut self, change: impl FnOnce(&mut Journal)) -> io::Result<()> {
+    /// Changes the journal and writes it.
+    pub(super) fn note(&mut self, change: impl FnOnce(&mut SaveJournal)) -> io::Result<()> {
         change(&mut self.journal);
         self.write()
     }
 
-    /// Makes the journal outlast a power failure too.
+    /// Makes the journal survive a power failure.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
 
     pub(super) fn forget_temporary(&mut self, tag: &str) {
-        // If this fails, the next save looks for a file that is not there.
+        // If this fails, the next save looks for a missing file.
         let _ = self.note(|journal| journal.temporaries.retain(|noted| noted.tag != tag));
     }
 
-    /// One short write of one line: a process that is killed leaves the old journal or the new one. What may
-    /// follow the line is the rest of a longer one before it.
+    /// Writes the journal as one line in one short write. A killed process leaves the old or the
+    /// new line. Bytes after the line are the rest of a longer one.
     fn write(&mut self) -> io::Result<()> {
         let mut line = serde_json::to_vec(&self.journal)?;
         line.push(b'\n');
@@ -108,35 +109,35 @@ impl Lock {
     }
 }
 
-/// The journal of a notebook that may be locked by someone else.
-pub(super) fn peek(home: &Home, place: &Place) -> Option<Journal> {
-    read_journal(&home.path().join(FOLDER).join(format!("{}.json", lock_key(place))))
+/// Reads the journal without the lock.
+pub(super) fn peek(home: &Home, location: &FileLocation) -> Option<SaveJournal> {
+    read_journal(&home.path().join(FOLDER).join(format!("{}.json", lock_key(location))))
 }
 
-fn read_journal(path: &Path) -> Option<Journal> {
+fn read_journal(path: &Path) -> Option<SaveJournal> {
     parse_journal(&mut File::open(path).ok()?)
 }
 
-fn parse_journal(file: &mut File) -> Option<Journal> {
+fn parse_journal(file: &mut File) -> Option<SaveJournal> {
     let mut text = Vec::new();
     file.rewind().ok()?;
     file.read_to_end(&mut text).ok()?;
     serde_json::from_slice(text.split(|&byte| byte == b'\n').next()?).ok()
 }
 
-/// One lock for all names of a file that has several, else one for its path. The number of a file with one
-/// name changes with each save.
-fn lock_key(place: &Place) -> String {
-    match fs::metadata(&place.real) {
+/// The key of the lock. A file with several names is locked by its inode, any other one by its
+/// path: its inode changes with each save.
+fn lock_key(location: &FileLocation) -> String {
+    match fs::metadata(&location.real) {
         Ok(metadata) if files::has_several_names(&metadata) => {
             let mark = files::mark(&metadata);
             format!("file-{:x}-{:x}", mark.device, mark.number)
         }
-        _ => place.key(),
+        _ => location.key(),
     }
 }
 
-/// Opens and locks a file; `None` when someone else has the lock for too long.
+/// Opens and locks a file. `None` after the time limit.
 fn lock(path: &Path, patience: Duration) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
     files::private(options.read(true).write(true).create(true).truncate(false));
@@ -150,37 +151,38 @@ mod tests {
 
     use super::*;
 
-    fn place(folder: &Path) -> (Home, Place) {
+    fn location(folder: &Path) -> (Home, FileLocation) {
         let home = Home::at(folder.join("home"));
-        (home, Place::of(&folder.join("nb.ipynb")).unwrap())
+        (home, FileLocation::of(&folder.join("nb.ipynb")).unwrap())
     }
 
     #[test]
-    fn whoever_waits_for_a_lock_that_is_put_away_gets_the_one_in_its_place() {
+    fn a_waiter_for_a_removed_lock_takes_its_successor() {
         let folder = tempfile::tempdir().unwrap();
-        let (home, place) = place(folder.path());
+        let (home, location) = location(folder.path());
         let patience = Duration::from_secs(60);
-        let first = Lock::take(&home, &place, patience).ok().unwrap();
+        let first = NotebookLock::take(&home, &location, patience).ok().unwrap();
         let path = home.path().join(FOLDER).join(format!("{}.json", first.key));
         let waiting = {
-            let (home, place) = (home.clone(), place.clone());
-            thread::spawn(move || Lock::take(&home, &place, patience).ok().unwrap())
+            let (home, location) = (home.clone(), location.clone());
+            thread::spawn(move || NotebookLock::take(&home, &location, patience).ok().unwrap())
         };
-        // It waits, or is about to open the file: either way it may not get the one that goes.
+        // The thread waits for the lock or is about to open the file. Either way it must not get
+        // the removed file.
         fs::remove_file(&path).unwrap();
         drop(first);
         let second = waiting.join().unwrap();
         assert!(is_at(&second.file, &path));
-        assert!(Lock::take(&home, &place, Duration::ZERO).is_err(), "nobody else has it");
+        assert!(NotebookLock::take(&home, &location, Duration::ZERO).is_err(), "nobody else has it");
     }
 
     #[test]
-    fn locks_of_notebooks_that_are_gone_are_put_away() {
+    fn locks_of_deleted_notebooks_are_removed() {
         let folder = tempfile::tempdir().unwrap();
-        let (home, _) = place(folder.path());
+        let (home, _) = location(folder.path());
         let take = |name: &str| {
-            let place = Place::of(&folder.path().join(name)).unwrap();
-            Lock::take(&home, &place, Duration::ZERO).ok().unwrap()
+            let location = FileLocation::of(&folder.path().join(name)).unwrap();
+            NotebookLock::take(&home, &location, Duration::ZERO).ok().unwrap()
         };
         fs::write(folder.path().join("stays.ipynb"), "").unwrap();
         let stays = take("stays.ipynb").key;
@@ -188,7 +190,7 @@ mod tests {
         torn.note(|journal| journal.in_place = true).unwrap();
         let torn = torn.key.clone();
         let held = take("held.ipynb");
-        for number in 0..forgotten::EVERY {
+        for number in 0..stale_locks::EVERY {
             drop(take(&format!("{number}.ipynb")));
         }
         let names =

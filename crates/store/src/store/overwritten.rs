@@ -1,18 +1,19 @@
-//! Sources of ours that another program wrote over without having read them, and how they come back.
+//! Sources of ours that another program overwrote without having read them, and how they are
+//! restored.
 
 use cellist_notebook::{CellId, Ids, Notebook, Reinstated, SnapshotCell};
 use cellist_settings::Home;
 
-use super::place::Place;
+use super::location::FileLocation;
 use super::recovered;
 
-const OVERWRITTEN: &str = "another program wrote over changes that it had not read";
-const CLASH: &str = "another program wrote over a change that it had not read, and a later edit of the same lines stays; \
-                     the version before";
-/// More cells than this are counted, not listed.
+const OVERWRITTEN: &str = "another program overwrote changes that it had not read";
+const CLASH: &str = "another program overwrote a change that it had not read; a later edit of the same lines wins, and \
+                     the earlier version";
+/// Further cells are counted, not listed.
 const LISTED: usize = 5;
 
-/// The version that the other program had read, and the version it overwrote.
+/// The version that the other program had read, and the version of ours that it overwrote.
 #[derive(Debug)]
 pub(super) struct Overwritten {
     pub(super) base: Vec<SnapshotCell>,
@@ -20,31 +21,33 @@ pub(super) struct Overwritten {
 }
 
 impl Overwritten {
-    /// Puts the sources into a notebook. A cell that both sides changed stays as it is there.
+    /// Restores the sources in a notebook. A cell that both sides changed stays as it is.
     pub(super) fn reinstate(&self, notebook: &mut Notebook) -> Reinstated {
         notebook.reinstate(&self.base, &self.ours)
     }
 
-    /// Puts the sources that `found` lacks into a notebook that was made from it. A cell that was changed since stays so.
+    /// Restores the sources that `found` lacks in a notebook made from it. A cell changed since
+    /// then stays as it is.
     pub(super) fn reinstate_since(&self, found: &Notebook, notebook: &mut Notebook) -> Reinstated {
         notebook.reinstate_since(found, &self.base, &self.ours)
     }
 
-    /// Lists the sources that came back into a notebook, and keeps the others in a recovery file.
+    /// Notices about restored sources. Saves the sources that could not be restored to the
+    /// `recovered` folder.
     pub(super) fn report(
         &self,
         home: &Home,
-        place: &Place,
+        location: &FileLocation,
         reinstated: &Reinstated,
         notebook: &Notebook,
     ) -> Vec<String> {
         let mut notices = Vec::new();
         if !reinstated.cells.is_empty() {
             let cells = listed(notebook, &reinstated.cells);
-            notices.push(format!("{OVERWRITTEN}; the sources are back in {cells}"));
+            notices.push(format!("{OVERWRITTEN}; they are back in {cells}"));
         }
         if !reinstated.refused.is_empty() {
-            let kept = recovered::keep_bytes(home, place, &self.ours_alone(notebook), CLASH);
+            let kept = recovered::keep_bytes(home, location, &self.ours_alone(notebook), CLASH);
             notices.push(kept.unwrap_or_else(|error| {
                 let sources: Vec<&str> = reinstated.refused.iter().map(|cell| cell.source.as_str()).collect();
                 format!("{CLASH} cannot be kept ({error}):\n{}", sources.join("\n\n"))
@@ -53,25 +56,23 @@ impl Overwritten {
         notices
     }
 
-    /// Warnings for a read that changes nothing.
+    /// Warnings for a read, which restores nothing.
     pub(super) fn warnings(&self, found: &Notebook) -> Vec<String> {
         let Reinstated { cells, refused } = self.reinstate(&mut found.clone());
         let count = |count: usize| if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
         let mut warnings = Vec::new();
         if !cells.is_empty() {
             let cells = count(cells.len());
-            warnings.push(format!(
-                "{OVERWRITTEN}, in {cells}; the next change of the notebook brings the sources back"
-            ));
+            warnings.push(format!("{OVERWRITTEN}, in {cells}; the next change restores them"));
         }
         if !refused.is_empty() {
             let cells = count(refused.len());
-            warnings.push(format!("{OVERWRITTEN}, and edited the same lines, in {cells}; its text stays"));
+            warnings.push(format!("{OVERWRITTEN}, and edited the same lines, in {cells}; its version stays"));
         }
         warnings
     }
 
-    /// A notebook with the cells that we had, sources alone.
+    /// A notebook with our cells, without outputs.
     fn ours_alone(&self, like: &Notebook) -> Vec<u8> {
         let mut ours = Notebook::empty(Ids::seeded(0));
         for key in ["kernelspec", "language_info"] {
@@ -89,7 +90,7 @@ impl Overwritten {
     }
 }
 
-/// Cells by position and id.
+/// Names cells by position and id.
 fn listed(notebook: &Notebook, cells: &[CellId]) -> String {
     let name = |id: &CellId| match notebook.position(id) {
         Some(at) if notebook.cells()[at].is_named_by_stored_id() => format!("cell {at} ({id})"),

@@ -1,4 +1,4 @@
-//! Which version another program had read before it wrote the file: a decision on facts, without files.
+//! Decides which version a foreign program had read before it wrote the file. Pure.
 
 use std::time::Duration;
 
@@ -7,25 +7,25 @@ use cellist_platform::files::Identity;
 
 use super::evidence::{Evidence, Hashes};
 
-/// How long after a save of ours a write may still come from a program that had read the file before it.
+/// Time after our save in which a foreign write may be based on the version before it.
 pub(super) const WINDOW: Duration = Duration::from_secs(15);
-/// File systems stamp a file with the time of the last tick, which may be a little ago.
+/// File systems use the time of the last clock tick, which may be slightly old.
 const TICK: Duration = Duration::from_millis(20);
 
 /// A version that was in the file.
 #[derive(Clone, Debug)]
-pub(super) struct Version {
-    /// When it came there.
+pub(super) struct FileVersion {
+    /// Time when it was put there.
     pub(super) at: Duration,
     pub(super) revision: Revision,
     pub(super) file: Option<Identity>,
     pub(super) evidence: Evidence,
 }
 
-/// A file that is not as we left it.
+/// A file that another program has written.
 #[derive(Clone, Debug)]
-pub(super) struct Finding {
-    /// When it was written, as the file system says.
+pub(super) struct ForeignWrite {
+    /// Time of the write, from the file system.
     pub(super) at: Duration,
     pub(super) revision: Revision,
     pub(super) file: Identity,
@@ -33,30 +33,31 @@ pub(super) struct Finding {
     pub(super) values: Hashes,
 }
 
-/// The version, by position, that a program had read which wrote `found` over the newest of `versions`, oldest
-/// first. `None` when the write stands as it is: the program had read the newest version, or nothing suggests
-/// that it had read an older one.
+/// The index of the version that a foreign program had read before it wrote `found`. `versions` are
+/// sorted oldest first. `None` if the write stands: the program had read the newest version, or
+/// nothing suggests an older one.
 ///
-/// A version counts as read when the file has a value that no earlier version has. Where nothing tells which of
-/// several versions was read, it is one that was in the file within [`WINDOW`] of the write: the one by which the
-/// program would have deleted the fewest of our sources, and the oldest of equals. A program that never reads ours
-/// goes on from its own writes, so the oldest version alone may be one of ours that it has not seen.
-pub(super) fn read_before(versions: &[Version], found: &Finding) -> Option<usize> {
+/// A version counts as read if the file has a value that no earlier version has. Without such
+/// evidence, the candidates are the versions in the file within [`WINDOW`] of the write. The best
+/// one is the one with the fewest deletions of our sources, then the oldest. A program that never
+/// reads our saves continues from its own writes. The oldest version may therefore be one of ours
+/// that it has not read.
+pub(super) fn read_before(versions: &[FileVersion], found: &ForeignWrite) -> Option<usize> {
     let newest = versions.last()?;
-    // Another file in its place, as git puts it there for another branch.
+    // A different file: git replaces it on a checkout.
     if newest.file != Some(found.file) {
         return None;
     }
-    // A copy with the time of its original.
+    // A copy that kept the time of its original.
     if found.at + TICK < newest.at {
         return None;
     }
-    // An earlier version, byte for byte: a backup that was put back.
+    // An earlier version byte for byte: a restored backup.
     if versions.iter().any(|version| version.revision == found.revision) {
         return None;
     }
     let first = oldest_candidate(versions.iter().map(|version| version.at), found.at)?;
-    let deleted = |version: &Version| {
+    let deleted = |version: &FileVersion| {
         let kept = version.evidence.texts.intersection(&newest.evidence.texts);
         kept.filter(|text| !found.texts.contains(text)).count()
     };
@@ -67,8 +68,8 @@ pub(super) fn read_before(versions: &[Version], found: &Finding) -> Option<usize
     (read + 1 < versions.len()).then_some(read)
 }
 
-/// The oldest version, by position, that was in the file within [`WINDOW`] of a write; `None` where even the newest
-/// came earlier than that. `versions` are the times at which they came, oldest first.
+/// The index of the oldest version that was in the file within [`WINDOW`] of a write. `None` if
+/// even the newest is older. `versions` are times, oldest first.
 pub(super) fn oldest_candidate(
     mut versions: impl Iterator<Item = Duration>,
     write: Duration,
@@ -77,7 +78,7 @@ pub(super) fn oldest_candidate(
 }
 
 /// Whether `found` has a value that only the last of `versions` has.
-fn has_read(versions: &[Version], found: &Finding) -> bool {
+fn has_read(versions: &[FileVersion], found: &ForeignWrite) -> bool {
     let Some((last, earlier)) = versions.split_last() else { return false };
     let is_new_text = |text: &&u64| earlier.iter().all(|version| !version.evidence.texts.contains(text));
     let was_known = |value: &u64| {
@@ -85,13 +86,14 @@ fn has_read(versions: &[Version], found: &Finding) -> bool {
             .iter()
             .any(|version| version.evidence.fresh.contains(value) || version.evidence.gone.contains(value))
     };
-    // Without an earlier version there is nothing to tell the last one from.
+    // A single version cannot be distinguished from others.
     !earlier.is_empty()
         && (last.evidence.texts.intersection(&found.texts).any(|text| is_new_text(&text))
             || last.evidence.fresh.intersection(&found.values).any(|value| !was_known(value)))
 }
 
-/// Whether at least half of the cells of `theirs` are cells of `ours`, by id or by text. Blank cells do not count.
+/// Whether at least half of the cells in `theirs` are in `ours`, by id or source. Blank cells do
+/// not count.
 pub(super) fn shares_half(ours: &[SnapshotCell], theirs: &[SnapshotCell]) -> bool {
     let is_ours = |cell: &SnapshotCell| {
         let is_same = |our: &SnapshotCell| {
@@ -121,8 +123,8 @@ mod tests {
     }
 
     /// Versions with these texts, ten seconds apart, the first at 100 s.
-    fn versions(texts: &[&[u64]]) -> Vec<Version> {
-        let version = |(at, texts): (usize, &&[u64])| Version {
+    fn versions(texts: &[&[u64]]) -> Vec<FileVersion> {
+        let version = |(at, texts): (usize, &&[u64])| FileVersion {
             at: Duration::from_secs(100 + 10 * at as u64),
             revision: revision(at as u64),
             file: Some(OURS),
@@ -131,9 +133,9 @@ mod tests {
         texts.iter().enumerate().map(version).collect()
     }
 
-    fn found(at: u64, texts: &[u64]) -> Finding {
+    fn found(at: u64, texts: &[u64]) -> ForeignWrite {
         let at = Duration::from_secs(at);
-        Finding { at, revision: revision(77), file: OURS, texts: hashes(texts), values: Hashes::new() }
+        ForeignWrite { at, revision: revision(77), file: OURS, texts: hashes(texts), values: Hashes::new() }
     }
 
     #[test]
@@ -147,24 +149,24 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_came_back_is_no_sign_of_the_newest_version() {
+    fn a_reinserted_text_does_not_prove_the_newest_version() {
         let versions = versions(&[&[1], &[2], &[1, 3]]);
         assert_eq!(read_before(&versions, &found(121, &[1])), Some(0));
     }
 
     #[test]
-    fn a_value_shows_it_too_unless_an_earlier_version_had_it() {
+    fn a_value_proves_a_read_unless_an_earlier_version_had_it() {
         let mut versions = versions(&[&[1], &[1], &[1, 2]]);
         versions[1].evidence.gone = hashes(&[10]);
         versions[2].evidence.fresh = hashes(&[10, 11]);
-        let with = |value: u64| Finding { values: hashes(&[value]), ..found(121, &[1]) };
+        let with = |value: u64| ForeignWrite { values: hashes(&[value]), ..found(121, &[1]) };
         assert_eq!(read_before(&versions, &with(11)), None);
         assert_eq!(read_before(&versions, &with(10)), Some(0));
         assert_eq!(read_before(&versions, &with(12)), Some(0));
     }
 
     #[test]
-    fn versions_that_were_replaced_long_ago_are_not_thought_of() {
+    fn versions_before_the_window_are_ignored() {
         let versions = versions(&[&[1], &[1, 2], &[1, 2, 3]]);
         assert_eq!(read_before(&versions, &found(125, &[1])), Some(0));
         assert_eq!(read_before(&versions, &found(126, &[1])), Some(1));
@@ -173,11 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_goes_on_from_its_own_writes_has_deleted_none_of_ours() {
+    fn the_candidate_with_the_fewest_deletions_wins() {
         let list = versions(&[&[9], &[1, 2], &[3], &[3, 1, 2, 5]]);
         assert_eq!(read_before(&list, &found(131, &[4])), Some(2));
         assert_eq!(read_before(&list, &found(131, &[4, 1, 2])), Some(1));
-        // The version before the window has the text, too: it shows nothing.
+        // The version before the window has the text too, so it proves nothing.
         let list = versions(&[&[3, 8], &[3, 1, 8], &[8], &[8, 3, 1]]);
         assert_eq!(read_before(&list, &found(131, &[7, 8])), Some(2));
         let alike = versions(&[&[1, 2], &[3], &[4], &[4, 1, 2]]);
@@ -185,12 +187,12 @@ mod tests {
     }
 
     #[test]
-    fn other_files_copies_and_backups_stand_as_they_are() {
+    fn replaced_files_copies_and_backups_stand() {
         let versions = versions(&[&[1], &[1, 2]]);
         assert_eq!(read_before(&versions, &found(110, &[1])), Some(0));
-        assert_eq!(read_before(&versions, &Finding { file: OTHER, ..found(111, &[1]) }), None);
+        assert_eq!(read_before(&versions, &ForeignWrite { file: OTHER, ..found(111, &[1]) }), None);
         assert_eq!(read_before(&versions, &found(109, &[1])), None);
-        assert_eq!(read_before(&versions, &Finding { revision: revision(0), ..found(111, &[1]) }), None);
+        assert_eq!(read_before(&versions, &ForeignWrite { revision: revision(0), ..found(111, &[1]) }), None);
         assert_eq!(read_before(&[], &found(111, &[1])), None);
         assert_eq!(read_before(&versions[..1], &found(101, &[8])), None);
     }

@@ -1,7 +1,8 @@
-//! Saving: a new file changes places with the notebook in one step, and what was there is looked at
-//! afterwards. Whatever another program wrote in between is merged, and the merged notebook saved the same way.
+//! Saves a notebook: exchanges a new file with the notebook atomically, then compares the displaced
+//! file with the expected content. A foreign write in between is merged, and the result is saved in
+//! the same way.
 
-mod put;
+mod round;
 
 use std::fs::File;
 use std::io;
@@ -12,79 +13,84 @@ use cellist_notebook::{Notebook, Revision};
 use cellist_platform::files::{self, Identity, Mark};
 use cellist_settings::Home;
 
-use super::content::{Content, Expected};
-use super::in_place::{self, Written};
-use super::load::{open_alone, read_open, wait_for_file, wait_for_writers};
-use super::lock::{Lock, Noted, Step};
-use super::merging::Merging;
-use super::place::Place;
-use super::recent::{Among, Kept, Recent};
+use super::content::{ExpectedFile, FileContent};
+use super::in_place::{self, InPlaceOutcome};
+use super::load::{open_exclusively, read_open, wait_for_file, wait_for_writers};
+use super::location::FileLocation;
+use super::lock::{JournalEntry, NotebookLock, SaveStep};
+use super::merge_state::MergeState;
+use super::recent_versions::{PlacedVersion, RecentVersions, VersionScope};
 use super::recovered;
-use super::temporary::Temporary;
+use super::temporary::TemporaryFile;
 use crate::{Error, Problem, Result};
 
-/// How long a save starts over because another program has written to the file again.
+/// Time after which a save gives up on a file that another program keeps writing.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// After so many rounds a new file goes to the disk only after it has become the notebook: then there is less
-/// time for others to write in between. What it displaces stays until that is done.
+/// Rounds after which the sync moves behind the exchange. This shortens the time in which others
+/// can write. The displaced file stays until the sync is done.
 const PATIENT_ROUNDS: usize = 3;
-/// After so many rounds others are kept from opening the file, where that can be.
+/// Rounds after which the file is opened exclusively, where the system can do that.
 const HASTY_ROUNDS: usize = 8;
 
-const THEIRS: &str = "what another program wrote meanwhile";
+const THEIRS: &str = "the version of another program";
 const SUPERSEDED: &str = "a version that another program wrote and then overwrote";
 
-/// A save that is going on.
+/// A save in progress.
+///
+/// It runs in rounds. Each round exchanges files once. It completes the save, or finds a foreign
+/// version to merge for the next round. On an error the last foreign version goes back into the
+/// file, and earlier ones go to the `recovered` folder. Before each step the journal of the lock
+/// names the temporary file. A later save can therefore clean up after a kill.
 pub(super) struct Save<'a> {
     pub(super) home: &'a Home,
-    pub(super) place: &'a Place,
-    pub(super) lock: &'a mut Lock,
+    pub(super) location: &'a FileLocation,
+    pub(super) lock: &'a mut NotebookLock,
     pub(super) notices: &'a mut Vec<String>,
-    /// What other programs wrote and we displaced. It is part of what we are about to save, and these files
-    /// are removed when that is done.
-    displaced: Vec<Displaced>,
-    /// What we put into the file when we displaced the last of them.
-    put: Option<Content>,
-    /// All that we put into the file.
+    /// Foreign versions that we displaced. Their text is merged into the next round, and the files
+    /// are removed at the end.
+    displaced: Vec<DisplacedFile>,
+    /// The content that displaced the last of them.
+    put: Option<FileContent>,
+    /// Revisions of ours that were put into the file.
     remembered: Vec<Revision>,
 }
 
-/// A file that was the notebook until ours took its place.
-struct Displaced {
-    temporary: Temporary,
-    /// Whether its author has overwritten it, so that not all of it is part of what we save.
+/// A file that was the notebook until ours replaced it.
+struct DisplacedFile {
+    temporary: TemporaryFile,
+    /// Whether its author has overwritten it since, so that parts of it are not merged.
     is_superseded: bool,
-    /// Open and locked, which tells others that it is in use.
+    /// Open and locked, so that no sweep removes it.
     file: File,
 }
 
-/// What is in the file after a save.
-pub(super) struct Saved {
+/// The content of the file after a save.
+pub(super) struct SaveOutcome {
     pub(super) notebook: Arc<Notebook>,
-    /// Whether we wrote it, or another program wrote just the same.
+    /// `false` if another program wrote equal content first.
     pub(super) written: bool,
 }
 
-/// What came of one attempt to put a notebook into the file.
-enum Round {
+/// The result of one round.
+enum SaveRound {
     Done,
-    /// Another program wrote this, and it is in the file or among the displaced.
-    Found(Arc<Notebook>, Mark, Where),
-    /// What is in the file is no notebook. It is kept elsewhere by now and may be overwritten.
+    /// A foreign version, in the file or in a displaced file.
+    Found(Arc<Notebook>, Mark, FoundIn),
+    /// The file is not a notebook. A copy is in the `recovered` folder, so it may be overwritten.
     Broken(Vec<u8>),
-    /// There is no file any more.
+    /// The file has disappeared.
     Gone,
 }
 
-/// When a new file goes to the disk.
+/// The time of the sync of a new file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Haste {
-    None,
-    SyncLater,
+enum SyncTiming {
+    BeforeExchange,
+    AfterExchange,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
+enum FoundIn {
     InFile,
     Displaced,
 }
@@ -92,22 +98,22 @@ enum Where {
 impl<'a> Save<'a> {
     pub(super) fn new(
         home: &'a Home,
-        place: &'a Place,
-        lock: &'a mut Lock,
+        location: &'a FileLocation,
+        lock: &'a mut NotebookLock,
         notices: &'a mut Vec<String>,
     ) -> Save<'a> {
-        Save { home, place, lock, notices, displaced: Vec::new(), put: None, remembered: Vec::new() }
+        Save { home, location, lock, notices, displaced: Vec::new(), put: None, remembered: Vec::new() }
     }
 
-    /// Saves `ours`, which was made from `base`, into a file that should hold what is `expected`. Returns the
-    /// notebook that is in the file then.
+    /// Saves `ours`, which was made from `base`, to a file with the content `expected`. Returns the
+    /// notebook in the file afterwards.
     pub(super) fn save(
         mut self,
         base: Arc<Notebook>,
-        expected: Expected,
+        expected: ExpectedFile,
         ours: Arc<Notebook>,
-    ) -> Result<Saved> {
-        // What is true only if the save succeeds.
+    ) -> Result<SaveOutcome> {
+        // Notices that hold only if the save succeeds.
         let mut remarks: Vec<String> = Vec::new();
         match self.rounds(base, expected, ours, &mut remarks) {
             Ok(saved) => {
@@ -124,9 +130,9 @@ impl<'a> Save<'a> {
                 Ok(saved)
             }
             Err(error) => {
-                self.give_way();
-                // Nobody may take it for something that was saved.
-                Recent::of(self.home, &self.place.key()).forget(&self.remembered);
+                self.restore_theirs();
+                // These versions were not saved; a later save must not restore them.
+                RecentVersions::of(self.home, &self.location.key()).forget(&self.remembered);
                 Err(error.with_notices(std::mem::take(self.notices)))
             }
         }
@@ -134,178 +140,182 @@ impl<'a> Save<'a> {
 
     /// Saves a notebook as a new file.
     pub(super) fn create(mut self, notebook: &Notebook) -> Result<()> {
-        if !self.make(notebook)? {
-            return Err(self.place.error(Problem::AlreadyExists));
+        if !self.create_file(notebook)? {
+            return Err(self.location.error(Problem::AlreadyExists));
         }
         self.sync_folder();
         Ok(())
     }
 
-    /// Makes the new name last. Where that fails the content is in place, and only a power cut could undo it.
+    /// Syncs the folder, so that the new name survives a power failure. The content is in place
+    /// even if this fails.
     fn sync_folder(&mut self) {
-        if let Err(error) = files::sync_folder(self.place.folder()) {
-            self.notices.push(not_durable(self.place, &error));
+        if let Err(error) = files::sync_folder(self.location.folder()) {
+            self.notices.push(not_durable(self.location, &error));
         }
     }
 
     fn rounds(
         &mut self,
         base: Arc<Notebook>,
-        mut expected: Expected,
+        mut expected: ExpectedFile,
         ours: Arc<Notebook>,
         remarks: &mut Vec<String>,
-    ) -> Result<Saved> {
+    ) -> Result<SaveOutcome> {
         let deadline = Instant::now() + PATIENCE;
-        let mut merging = Merging::new(base, ours);
+        let mut merging = MergeState::new(base, ours);
         for number in 0.. {
-            let haste = if number < PATIENT_ROUNDS { Haste::None } else { Haste::SyncLater };
-            if number >= HASTY_ROUNDS && self.save_alone(&mut merging, remarks)? {
-                return Ok(Saved { notebook: merging.ours, written: true });
+            let timing =
+                if number < PATIENT_ROUNDS { SyncTiming::BeforeExchange } else { SyncTiming::AfterExchange };
+            if number >= HASTY_ROUNDS && self.save_exclusively(&mut merging, remarks)? {
+                return Ok(SaveOutcome { notebook: merging.ours, written: true });
             }
             let ours = Arc::clone(&merging.ours);
-            let (theirs, mark, found) = match self.round(&expected, &ours, haste)? {
-                Round::Done => return Ok(Saved { notebook: ours, written: true }),
-                Round::Gone if wait_for_file(&self.place.real) => continue,
-                Round::Gone => return Err(self.place.error(Problem::Gone)),
-                Round::Broken(bytes) => {
-                    expected = Expected::bytes(bytes);
+            let (theirs, mark, found) = match self.round(&expected, &ours, timing)? {
+                SaveRound::Done => return Ok(SaveOutcome { notebook: ours, written: true }),
+                SaveRound::Gone if wait_for_file(&self.location.real) => continue,
+                SaveRound::Gone => return Err(self.location.error(Problem::Gone)),
+                SaveRound::Broken(bytes) => {
+                    expected = ExpectedFile::bytes(bytes);
                     continue;
                 }
-                Round::Found(..) if Instant::now() >= deadline => break,
-                Round::Found(theirs, mark, found) => (theirs, mark, found),
+                SaveRound::Found(..) if Instant::now() >= deadline => break,
+                SaveRound::Found(theirs, mark, found) => (theirs, mark, found),
             };
-            self.take(&mut merging, &theirs, mark, found, remarks)?;
+            self.merge(&mut merging, &theirs, mark, found, remarks)?;
             expected = match found {
-                Where::InFile => Expected::notebook(theirs, Some(mark)),
-                Where::Displaced => {
-                    merging.seen(&ours);
-                    Expected::notebook(ours, None)
+                FoundIn::InFile => ExpectedFile::notebook(theirs, Some(mark)),
+                FoundIn::Displaced => {
+                    merging.record_ours(&ours);
+                    ExpectedFile::notebook(ours, None)
                 }
             };
             if merging.ours.revision() == expected.content.revision() {
-                return Ok(Saved { notebook: merging.ours, written: self.put.is_some() });
+                return Ok(SaveOutcome { notebook: merging.ours, written: self.put.is_some() });
             }
         }
-        Err(self.place.error(Problem::KeepsChanging))
+        Err(self.location.error(Problem::KeepsChanging))
     }
 
-    /// Merges what another program wrote.
-    fn take(
+    /// Merges a foreign version.
+    fn merge(
         &mut self,
-        merging: &mut Merging,
+        merging: &mut MergeState,
         theirs: &Arc<Notebook>,
         mark: Mark,
-        found: Where,
+        found: FoundIn,
         remarks: &mut Vec<String>,
     ) -> Result<()> {
-        let recent = Recent::of(self.home, &self.place.key());
+        let recent = RecentVersions::of(self.home, &self.location.key());
         let among = match found {
-            Where::InFile => Among::All,
-            Where::Displaced => Among::OfItsFile,
+            FoundIn::InFile => VersionScope::All,
+            FoundIn::Displaced => VersionScope::OfItsFile,
         };
         let overwritten = recent.overwritten(theirs, mark, among);
-        if let (Where::Displaced, Some(Content::Notebook(put))) = (found, &self.put) {
-            // Its author may go on from it and never read ours.
-            let (old, new) =
-                (Kept { notebook: put, file: None }, Kept { notebook: theirs, file: Some(mark.identity()) });
+        if let (FoundIn::Displaced, Some(FileContent::Notebook(put))) = (found, &self.put) {
+            // Its author may continue from it without reading ours.
+            let (old, new) = (
+                PlacedVersion { notebook: put, file: None },
+                PlacedVersion { notebook: theirs, file: Some(mark.identity()) },
+            );
             recent.keep(self.home, Some(old), new, SystemTime::now());
         }
-        let taken = merging.take(theirs, overwritten.as_ref());
-        let taken = taken.map_err(|error| self.place.error(Problem::Conflict(error)))?;
+        let taken = merging.merge_theirs(theirs, overwritten.as_ref());
+        let taken = taken.map_err(|error| self.location.error(Problem::Conflict(error)))?;
         if let Some(overwritten) = overwritten {
             let reinstated = overwritten.reinstate(&mut Notebook::clone(theirs));
-            remarks.extend(overwritten.report(self.home, self.place, &reinstated, &merging.ours));
+            remarks.extend(overwritten.report(self.home, self.location, &reinstated, &merging.ours));
         }
         if taken.supersedes {
-            let earlier = self.displaced.len() - usize::from(found == Where::Displaced);
+            let earlier = self.displaced.len() - usize::from(found == FoundIn::Displaced);
             self.displaced[..earlier].iter_mut().for_each(|earlier| earlier.is_superseded = true);
         }
-        remarks.push("another program changed the file meanwhile; both changes are in it now".into());
+        remarks.push("another program changed the file during the save; both changes were merged".into());
         remarks.extend(taken.notices);
         Ok(())
     }
 
-    /// Saves into the file itself while nobody else can open it, for files that never come to rest. `false`
-    /// when the file cannot be had alone.
-    fn save_alone(&mut self, merging: &mut Merging, remarks: &mut Vec<String>) -> Result<bool> {
-        let Some(file) = open_alone(&self.place.real) else { return Ok(false) };
+    /// Writes in place while the file is open exclusively, for files that never come to rest.
+    /// `false` if the file cannot be opened that way.
+    fn save_exclusively(&mut self, merging: &mut MergeState, remarks: &mut Vec<String>) -> Result<bool> {
+        let Some(file) = open_exclusively(&self.location.real) else { return Ok(false) };
         let Ok((theirs, mark)) = read_open(&file) else { return Ok(false) };
-        self.take(merging, &theirs, mark, Where::InFile, remarks)?;
-        let expected = Expected::notebook(theirs, Some(mark));
+        self.merge(merging, &theirs, mark, FoundIn::InFile, remarks)?;
+        let expected = ExpectedFile::notebook(theirs, Some(mark));
         self.remember(&expected, &merging.ours, Some(mark.identity()), SystemTime::now());
-        let new = Content::Notebook(Arc::clone(&merging.ours));
+        let new = FileContent::Notebook(Arc::clone(&merging.ours));
         let written = in_place::write_to(&file, self.home, self.lock, &expected.content, &new);
-        if !matches!(written, Ok(Written::Done)) {
+        if !matches!(written, Ok(InPlaceOutcome::Done)) {
             self.forget(&merging.ours);
         }
         match written.map_err(|error| self.cannot_save(error))? {
-            Written::Done => Ok(true),
-            Written::Differs => Ok(false),
+            InPlaceOutcome::Done => Ok(true),
+            InPlaceOutcome::Differs => Ok(false),
         }
     }
 
-    /// Keeps what is in the file since a moment, and what was there before, for a few seconds.
-    fn remember(&mut self, expected: &Expected, ours: &Notebook, file: Option<Identity>, at: SystemTime) {
+    /// Records the version that is now in the file, and the one before it.
+    fn remember(&mut self, expected: &ExpectedFile, ours: &Notebook, file: Option<Identity>, at: SystemTime) {
         let old = match &expected.content {
-            Content::Notebook(old) => {
-                Some(Kept { notebook: old, file: expected.mark.map(|mark| mark.identity()) })
+            FileContent::Notebook(old) => {
+                Some(PlacedVersion { notebook: old, file: expected.mark.map(|mark| mark.identity()) })
             }
-            Content::Absent | Content::Bytes(_) => None,
+            FileContent::Absent | FileContent::Bytes(_) => None,
         };
-        let new = Kept { notebook: ours, file };
-        Recent::of(self.home, &self.place.key()).keep(self.home, old, new, at);
+        let new = PlacedVersion { notebook: ours, file };
+        RecentVersions::of(self.home, &self.location.key()).keep(self.home, old, new, at);
         self.remembered.push(ours.revision());
     }
 
-    /// Takes back that a version was put into the file.
+    /// Removes the record of a version.
     fn forget(&mut self, ours: &Notebook) {
         self.remembered.retain(|revision| *revision != ours.revision());
-        Recent::of(self.home, &self.place.key()).forget(&[ours.revision()]);
+        RecentVersions::of(self.home, &self.location.key()).forget(&[ours.revision()]);
     }
 
-    fn note(&mut self, temporary: &Temporary, step: Step) -> Result<()> {
+    fn note(&mut self, temporary: &TemporaryFile, step: SaveStep) -> Result<()> {
         let noted = self.lock.note(|journal| {
             journal.temporaries.retain(|noted| noted.tag != temporary.tag);
-            journal.temporaries.push(Noted { tag: temporary.tag.clone(), step });
+            journal.temporaries.push(JournalEntry { tag: temporary.tag.clone(), step });
         });
         let folder = || self.home.path().to_owned();
-        noted.map_err(|error| self.place.error(Problem::NoState { folder: folder(), error }))
+        noted.map_err(|error| self.location.error(Problem::NoState { folder: folder(), error }))
     }
 
-    fn discard(&mut self, temporary: &Temporary) {
+    fn discard(&mut self, temporary: &TemporaryFile) {
         if temporary.remove().is_ok() {
             self.lock.forget_temporary(&temporary.tag);
         }
     }
 
     fn cannot_save(&self, error: io::Error) -> Error {
-        self.place.error(Problem::CannotSave(error))
+        self.location.error(Problem::CannotSave(error))
     }
 
-    /// Puts what another program wrote back into the file, because ours cannot be saved with it.
-    fn give_way(&mut self) {
+    /// Restores the last foreign version in the file after a failed save.
+    fn restore_theirs(&mut self) {
         if let (Some(put), Some(theirs)) = (self.put.take(), self.displaced.pop()) {
             self.put_back(&put, theirs);
         }
         for displaced in std::mem::take(&mut self.displaced) {
             self.keep(&displaced.temporary, THEIRS);
         }
-        // The version of another program, whose saves nobody syncs.
-        let _ = files::sync_folder(self.place.folder());
+        // Best effort: the version is foreign, and its author may not have synced it either.
+        let _ = files::sync_folder(self.location.folder());
     }
 
-    /// Exchanges again. `false` when the file did not hold what we put there but something newer: then that
-    /// stays in it, and what would have gone back is kept elsewhere.
-    fn put_back(&mut self, put: &Content, theirs: Displaced) -> bool {
+    /// Exchanges the files again. `false` if the file has newer content than ours: that stays, and
+    /// the displaced version goes to the `recovered` folder.
+    fn put_back(&mut self, put: &FileContent, theirs: DisplacedFile) -> bool {
         let temporary = theirs.temporary;
-        let swap = || files::exchange(&temporary.path, &self.place.real);
+        let swap = || files::exchange(&temporary.path, &self.location.real);
         let is_ours = || {
             let file = File::open(&temporary.path)?;
             Ok::<_, io::Error>(wait_for_writers(&file) && put.is_in(&file)?)
         };
         match swap().and_then(|()| is_ours()) {
             Ok(true) => {
-                Recent::of(self.home, &self.place.key()).forget(&[put.revision()]);
+                RecentVersions::of(self.home, &self.location.key()).forget(&[put.revision()]);
                 self.discard(&temporary);
                 return true;
             }
@@ -318,19 +328,19 @@ impl<'a> Save<'a> {
         false
     }
 
-    /// Moves a temporary file to where it is safe and says so.
-    fn keep(&mut self, temporary: &Temporary, why: &str) {
-        let notice = recovered::keep(self.home, self.place, temporary, why);
+    /// Moves a temporary file to the `recovered` folder, with a notice.
+    fn keep(&mut self, temporary: &TemporaryFile, why: &str) {
+        let notice = recovered::keep(self.home, self.location, temporary, why);
         self.lock.forget_temporary(&temporary.tag);
         self.notices.push(notice);
     }
 }
 
-/// What to know of a file that is in place while its folder could not be synced.
-pub(super) fn not_durable(place: &Place, error: &io::Error) -> String {
+/// Notice for a file whose folder could not be synced.
+pub(super) fn not_durable(location: &FileLocation, error: &io::Error) -> String {
     format!(
         "{} is saved, but its folder could not be synced ({}): a power cut now could bring the previous version back",
-        place.real.display(),
+        location.real.display(),
         cellist_platform::in_words(error)
     )
 }

@@ -1,4 +1,4 @@
-//! Temporary files beside a notebook, and what becomes of them.
+//! Temporary files beside a notebook.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -10,67 +10,66 @@ use cellist_platform::fault::{self, Site};
 use cellist_platform::files;
 
 use super::content;
-use super::place::Place;
+use super::location::FileLocation;
 
 const MARK: &str = ".cellist-";
 const ENDING: &str = ".tmp";
-/// What file systems allow for a name.
+/// Limit of file systems.
 const LONGEST_NAME: usize = 255;
 
-/// A file beside the notebook. It is not removed by being dropped: after an exchange it holds what someone
-/// else may have written, and only the one who compared that knows whether it may go.
-pub(super) struct Temporary {
+/// A file beside the notebook. Dropping it does not remove the file: after an exchange it has the
+/// old content, which must be compared first.
+pub(super) struct TemporaryFile {
     pub(super) tag: String,
     pub(super) path: PathBuf,
 }
 
-/// Who may use a new file.
+/// Permissions of a new file.
 #[derive(Clone, Copy)]
-pub(super) enum Access {
-    /// This user alone, until it is given the permissions of the file that it replaces.
+pub(super) enum TemporaryAccess {
+    /// For this user only, until it gets the permissions of the file that it replaces.
     Private,
-    /// Whoever may use any new file of this user.
+    /// The default of the process.
     Usual,
 }
 
-impl Temporary {
-    pub(super) fn new(place: &Place) -> Temporary {
+impl TemporaryFile {
+    pub(super) fn new(location: &FileLocation) -> TemporaryFile {
         let random = getrandom::u32().unwrap_or_else(|_| std::process::id());
-        Temporary::tagged(place, format!("{random:08x}"))
+        TemporaryFile::tagged(location, format!("{random:08x}"))
     }
 
-    pub(super) fn tagged(place: &Place, tag: String) -> Temporary {
-        let mut name = beginning(place.name());
+    pub(super) fn tagged(location: &FileLocation, tag: String) -> TemporaryFile {
+        let mut name = beginning(location.name());
         name.push(&tag);
         name.push(ENDING);
-        Temporary { path: place.folder().join(name), tag }
+        TemporaryFile { path: location.folder().join(name), tag }
     }
 
-    /// The temporary files beside the notebook, whoever left them.
-    pub(super) fn all(place: &Place) -> io::Result<Vec<Temporary>> {
-        let beginning = beginning(place.name());
+    /// All temporary files beside the notebook, from any process.
+    pub(super) fn all(location: &FileLocation) -> io::Result<Vec<TemporaryFile>> {
+        let beginning = beginning(location.name());
         let mut found = Vec::new();
-        for entry in fs::read_dir(place.folder())? {
+        for entry in fs::read_dir(location.folder())? {
             let name = entry?.file_name();
             let tag = (name.as_encoded_bytes().strip_prefix(beginning.as_encoded_bytes()))
                 .and_then(|rest| rest.strip_suffix(ENDING.as_bytes()))
                 .and_then(|tag| std::str::from_utf8(tag).ok())
                 .filter(|tag| tag.len() == 8 && tag.bytes().all(|byte| byte.is_ascii_hexdigit()));
             if let Some(tag) = tag {
-                found.push(Temporary::tagged(place, tag.to_owned()));
+                found.push(TemporaryFile::tagged(location, tag.to_owned()));
             }
         }
         Ok(found)
     }
 
-    /// Makes the file with a notebook in it, and locks it as long as the handle is open, so that others see
-    /// that it is in use.
-    pub(super) fn write(&self, access: Access, notebook: &Notebook) -> io::Result<File> {
+    /// Creates the file with a notebook and locks it while it is open, which marks it as in use.
+    pub(super) fn write(&self, access: TemporaryAccess, notebook: &Notebook) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
         match access {
-            Access::Private => files::private(&mut options),
-            Access::Usual => &mut options,
+            TemporaryAccess::Private => files::private(&mut options),
+            TemporaryAccess::Usual => &mut options,
         };
         let file = fault::open(Site::TemporaryFile, &options, &self.path)?;
         mark_in_use(&file);
@@ -85,7 +84,7 @@ impl Temporary {
         }
     }
 
-    /// Moves the file to a folder that may be on another disk.
+    /// Moves the file to a folder on any disk.
     pub(super) fn move_to(&self, target: &Path) -> io::Result<()> {
         if fs::rename(&self.path, target).is_ok() {
             return Ok(());
@@ -96,25 +95,25 @@ impl Temporary {
     }
 }
 
-/// Tells those who put away temporary files that this one is in use, as long as it is open. Any number may
-/// do so; where there are no such locks, only the journal says whose a file is.
+/// Marks a file as in use while it is open, by a shared lock. On systems without file locks only
+/// the journal marks it.
 pub(super) fn mark_in_use(file: &File) {
     let _ = file.try_lock_shared();
 }
 
-/// Whether nobody uses a temporary file; nobody can as long as it stays open.
+/// Whether no process uses a temporary file. Locks it, so that none can until it is closed.
 pub(super) fn is_unused(file: &File) -> bool {
     file.try_lock().is_ok()
 }
 
-/// How the names of a notebook's temporary files begin.
+/// The prefix of a notebook's temporary files.
 fn beginning(name: &OsStr) -> OsString {
     let room = LONGEST_NAME - MARK.len() - ENDING.len() - 8 - 1;
     let mut beginning = OsString::from(".");
     if name.len() <= room {
         beginning.push(name);
     } else {
-        // Cut between characters; what is not UTF-8 is named by its lossy form.
+        // Cut between characters. A name that is not UTF-8 is used in its lossy form.
         let name = name.to_string_lossy();
         beginning.push(&name[..name.floor_char_boundary(room)]);
     }

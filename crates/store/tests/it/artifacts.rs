@@ -1,4 +1,6 @@
-//! Artifacts on real disks: whole, full and read-only ones, and with many writers.
+//! Artifacts on real disks: with space, full and read-only, and with many writers.
+
+mod limits;
 
 use std::fs::{self, File, FileTimes};
 use std::io::{BufRead, BufReader, Write};
@@ -10,7 +12,8 @@ use std::time::{Duration, SystemTime};
 
 use cellist_settings::Home;
 use cellist_store::artifact::{
-    ArtifactError, ArtifactId, Artifacts, Kept, Origin, Part, Retention, Writer, first_line,
+    ArtifactError, ArtifactId, ArtifactOrigin, ArtifactRange, ArtifactSummary, ArtifactWriter, Artifacts,
+    Retention, first_line,
 };
 use testkit::{Scratch, wait_until};
 
@@ -22,16 +25,16 @@ fn artifacts(scratch: &Scratch) -> Artifacts {
     Artifacts::new(&Home::at(scratch.path().join("home")), Retention::default())
 }
 
-fn origin(what: &str) -> Origin {
-    Origin { what: what.to_owned(), ..Origin::default() }
+fn origin(what: &str) -> ArtifactOrigin {
+    ArtifactOrigin { what: what.to_owned(), ..ArtifactOrigin::default() }
 }
 
-fn finish(writer: Writer) -> Kept {
+fn finish(writer: ArtifactWriter) -> ArtifactSummary {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     runtime.block_on(writer.finish())
 }
 
-fn keep(artifacts: &Artifacts, what: &str, bytes: &[u8]) -> Kept {
+fn keep(artifacts: &Artifacts, what: &str, bytes: &[u8]) -> ArtifactSummary {
     let mut writer = artifacts.begin(origin(what), SPILL);
     bytes.chunks(777).for_each(|chunk| writer.write(chunk.to_vec()));
     writer.keep_anyway();
@@ -42,7 +45,7 @@ fn numbered(count: u64) -> Vec<u8> {
     (1..=count).flat_map(|number| format!("line {number}\n").into_bytes()).collect()
 }
 
-fn read(artifacts: &Artifacts, id: &ArtifactId, part: Part) -> String {
+fn read(artifacts: &Artifacts, id: &ArtifactId, part: ArtifactRange) -> String {
     let mut bytes = Vec::new();
     artifacts.copy(id, part, &mut bytes).unwrap();
     let piece = artifacts.read(id, part, usize::MAX).unwrap();
@@ -68,9 +71,9 @@ fn every_byte_is_kept_as_it_was_written() {
     assert_eq!(kept.lines, bytes.iter().filter(|byte| **byte == b'\n').count() as u64 + 1);
     assert_eq!(fs::read(kept.path.unwrap()).unwrap(), bytes);
     let mut copied = Vec::new();
-    assert_eq!(artifacts.copy(&id, Part::Whole, &mut copied).unwrap(), bytes.len() as u64);
+    assert_eq!(artifacts.copy(&id, ArtifactRange::Whole, &mut copied).unwrap(), bytes.len() as u64);
     assert_eq!(copied, bytes);
-    let piece = artifacts.read(&id, Part::Whole, 10).unwrap();
+    let piece = artifacts.read(&id, ArtifactRange::Whole, 10).unwrap();
     assert_eq!((piece.bytes.as_slice(), piece.left_out), (&bytes[..10], bytes.len() as u64 - 10));
 }
 
@@ -81,15 +84,15 @@ fn a_small_output_touches_no_disk_unless_it_is_to_be_kept() {
     let mut writer = artifacts.begin(origin("small"), 3);
     writer.write(&b"abc"[..]);
     assert_eq!(writer.id(), None);
-    assert_eq!(finish(writer), Kept::default());
+    assert_eq!(finish(writer), ArtifactSummary::default());
     let mut writer = artifacts.begin(origin("empty"), 3);
     writer.keep_anyway();
-    assert_eq!(finish(writer), Kept::default());
+    assert_eq!(finish(writer), ArtifactSummary::default());
     assert!(!scratch.path().join("home").exists());
     assert!(artifacts.list().unwrap().is_empty());
 
     let kept = keep(&artifacts, "small", b"abc");
-    assert_eq!(read(&artifacts, &kept.id.unwrap(), Part::Whole), "abc");
+    assert_eq!(read(&artifacts, &kept.id.unwrap(), ArtifactRange::Whole), "abc");
 }
 
 #[test]
@@ -101,11 +104,11 @@ fn an_output_can_be_read_while_it_is_written() {
     wait_until("it has a name", || writer.id().is_some());
     let id = writer.id().unwrap();
     wait_until("its first line is there", || fs::metadata(artifacts.path(&id)).unwrap().len() == 6);
-    assert_eq!(read(&artifacts, &id, Part::Whole), "first\n");
+    assert_eq!(read(&artifacts, &id, ArtifactRange::Whole), "first\n");
     assert!(artifacts.list().unwrap()[0].is_being_written);
     writer.write(&b"second\n"[..]);
     finish(writer);
-    assert_eq!(read(&artifacts, &id, Part::Whole), "first\nsecond\n");
+    assert_eq!(read(&artifacts, &id, ArtifactRange::Whole), "first\nsecond\n");
     wait_until("nobody holds it", || !artifacts.list().unwrap()[0].is_being_written);
 }
 
@@ -118,17 +121,20 @@ fn lines_and_tails_are_found_wherever_blocks_end() {
     let expected =
         |first: u64, last: u64| (first..=last).map(|number| format!("line {number}\n")).collect::<String>();
     for (first, last) in [(1, 1), (1, 5), (2, 3), (50_000, 50_100), (19_000, 21_000), (100_000, 100_000)] {
-        let lines = Part::Lines { first, last: Some(last) };
+        let lines = ArtifactRange::Lines { first, last: Some(last) };
         assert_eq!(read(&artifacts, &id, lines), expected(first, last));
     }
-    assert_eq!(read(&artifacts, &id, Part::Lines { first: 99_998, last: None }), expected(99_998, 100_000));
-    assert_eq!(read(&artifacts, &id, Part::Lines { first: 1, last: None }), expected(1, 100_000));
+    assert_eq!(
+        read(&artifacts, &id, ArtifactRange::Lines { first: 99_998, last: None }),
+        expected(99_998, 100_000)
+    );
+    assert_eq!(read(&artifacts, &id, ArtifactRange::Lines { first: 1, last: None }), expected(1, 100_000));
     for count in [0, 1, 2, 40_000, 100_000, 200_000] {
         let first = 100_001_u64.saturating_sub(count).max(1);
-        assert_eq!(read(&artifacts, &id, Part::Tail(count)), expected(first, 100_000), "{count}");
+        assert_eq!(read(&artifacts, &id, ArtifactRange::Tail(count)), expected(first, 100_000), "{count}");
     }
     for (first, last) in [(100_001, None), (100_001, Some(100_001)), (99_999, Some(100_001)), (0, Some(1))] {
-        let error = artifacts.read(&id, Part::Lines { first, last }, 100).unwrap_err();
+        let error = artifacts.read(&id, ArtifactRange::Lines { first, last }, 100).unwrap_err();
         assert!(error.to_string().ends_with(&format!("artifact {id} has 100000 lines")), "{error}");
         assert_eq!(error.hint().unwrap(), "lines 1-100000 can be read");
     }
@@ -141,16 +147,16 @@ fn a_last_line_without_end_counts_as_one() {
     let kept = keep(&artifacts, "open", b"a\n\nc");
     let id = kept.id.unwrap();
     assert_eq!(kept.lines, 3);
-    assert_eq!(read(&artifacts, &id, Part::Lines { first: 3, last: Some(3) }), "c");
-    assert_eq!(read(&artifacts, &id, Part::Lines { first: 3, last: None }), "c");
-    assert_eq!(read(&artifacts, &id, Part::Lines { first: 2, last: Some(2) }), "\n");
-    assert_eq!(read(&artifacts, &id, Part::Tail(1)), "c");
-    assert_eq!(read(&artifacts, &id, Part::Tail(2)), "\nc");
-    let error = artifacts.read(&id, Part::Lines { first: 4, last: None }, 1).unwrap_err();
+    assert_eq!(read(&artifacts, &id, ArtifactRange::Lines { first: 3, last: Some(3) }), "c");
+    assert_eq!(read(&artifacts, &id, ArtifactRange::Lines { first: 3, last: None }), "c");
+    assert_eq!(read(&artifacts, &id, ArtifactRange::Lines { first: 2, last: Some(2) }), "\n");
+    assert_eq!(read(&artifacts, &id, ArtifactRange::Tail(1)), "c");
+    assert_eq!(read(&artifacts, &id, ArtifactRange::Tail(2)), "\nc");
+    let error = artifacts.read(&id, ArtifactRange::Lines { first: 4, last: None }, 1).unwrap_err();
     assert!(matches!(error, ArtifactError::OutOfRange { lines: 3, .. }), "{error}");
 }
 
-/// The most memory that this process has used so far, in bytes.
+/// Peak memory of this process, in bytes.
 fn peak_memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
@@ -158,9 +164,9 @@ fn peak_memory() -> u64 {
 }
 
 #[test]
-fn parts_of_a_file_of_two_gigabytes_take_little_memory() {
-    // In a process of its own, whose memory is not that of other tests.
-    let test = "artifacts::parts_of_a_file_of_two_gigabytes_take_little_memory";
+fn reading_parts_of_two_gigabytes_takes_little_memory() {
+    // In a separate process, so that other tests do not count.
+    let test = "artifacts::reading_parts_of_two_gigabytes_takes_little_memory";
     if role().is_none() {
         let output = start(&mut Command::new("env"), test, &["measure"]).wait_with_output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
@@ -170,14 +176,14 @@ fn parts_of_a_file_of_two_gigabytes_take_little_memory() {
     let artifacts = artifacts(&scratch);
     let kept = keep(&artifacts, "large", b"first\n");
     let (id, path) = (kept.id.unwrap(), kept.path.unwrap());
-    // One line that is a hole of two gigabytes, with lines on both sides.
+    // One line is a hole of two gigabytes, with short lines on both sides.
     let mut file = File::options().append(true).open(&path).unwrap();
     file.set_len(2 << 30).unwrap();
     file.write_all(b"\nneedle\nlast\n").unwrap();
     let before = peak_memory();
-    let line = artifacts.read(&id, Part::Lines { first: 3, last: Some(3) }, 100).unwrap();
+    let line = artifacts.read(&id, ArtifactRange::Lines { first: 3, last: Some(3) }, 100).unwrap();
     assert_eq!(line.bytes, b"needle\n");
-    assert_eq!(read(&artifacts, &id, Part::Tail(1)), "last\n");
+    assert_eq!(read(&artifacts, &id, ArtifactRange::Tail(1)), "last\n");
     let found = artifacts.search(&id, "^need", 10).unwrap();
     assert_eq!((found.matching_lines, found.total_lines, found.hits[0].line), (1, 4, 3));
     let grown = peak_memory() - before;
@@ -204,7 +210,7 @@ fn a_search_shows_the_first_lines_and_counts_them_all() {
 fn a_search_sees_long_lines_colours_and_bad_bytes() {
     let scratch = Scratch::new();
     let artifacts = artifacts(&scratch);
-    // The match lies across the end of what is searched at once.
+    // The match crosses the border of two chunks.
     let mut bytes = vec![b'x'; 1024 * 1024 - 3];
     bytes.extend(b"needle");
     bytes.extend(vec![b'y'; 3 * 1024 * 1024]);
@@ -220,17 +226,17 @@ fn a_search_sees_long_lines_colours_and_bad_bytes() {
 }
 
 #[test]
-fn a_name_that_is_not_there_is_told_from_one_that_is_none() {
+fn an_unknown_id_and_an_invalid_id_are_different_errors() {
     let scratch = Scratch::new();
     let artifacts = artifacts(&scratch);
-    let error = artifacts.read(&"01234567".parse().unwrap(), Part::Whole, 1).unwrap_err();
+    let error = artifacts.read(&"01234567".parse().unwrap(), ArtifactRange::Whole, 1).unwrap_err();
     assert_eq!(error.to_string(), "artifact 01234567 does not exist");
     let error = "../secret".parse::<ArtifactId>().unwrap_err();
     assert_eq!(error.to_string(), "`../secret` is not the id of an artifact");
 }
 
 #[test]
-fn only_the_user_can_read_them() {
+fn artifacts_are_readable_only_by_their_user() {
     let scratch = Scratch::new();
     let artifacts = artifacts(&scratch);
     let kept = keep(&artifacts, "private", b"secret");
@@ -245,10 +251,10 @@ fn only_the_user_can_read_them() {
 }
 
 #[test]
-fn a_list_says_what_they_are_of() {
+fn a_list_shows_the_origin_of_each_artifact() {
     let scratch = Scratch::new();
     let artifacts = artifacts(&scratch);
-    let from = Origin {
+    let from = ArtifactOrigin {
         what: first_line("\n  for x in range(9):\n    print(x)"),
         session: Some("s".into()),
         notebook: Some("/some/nb.ipynb".into()),
@@ -263,123 +269,14 @@ fn a_list_says_what_they_are_of() {
     assert_eq!((rows[0].bytes, rows[0].lines, rows[0].is_whole), (4, Some(2), true));
     assert_eq!(rows[0].origin, from);
     assert_eq!(rows[0].origin.what, "for x in range(9):");
-    // Without the note the bytes are still there.
+    // The bytes remain without their metadata.
     fs::remove_file(rows[0].path.with_extension("json")).unwrap();
     let rows = artifacts.list().unwrap();
     assert_eq!((rows[0].bytes, rows[0].lines, rows[0].is_whole), (4, None, false));
 }
 
 #[test]
-fn a_sweep_removes_by_age_and_size_and_never_what_is_written() {
-    let scratch = Scratch::new();
-    let home = Home::at(scratch.path().join("home"));
-    let kept_for_long = Artifacts::new(&home, Retention::default());
-    let days = |count: u64| Duration::from_secs(count * 24 * 60 * 60);
-    let made: Vec<ArtifactId> = (0..3)
-        .map(|number| keep(&kept_for_long, "old", format!("{number}").repeat(100).as_bytes()).id.unwrap())
-        .collect();
-    let mut writer = kept_for_long.begin(origin("busy"), 1);
-    writer.write(&b"busy"[..]);
-    wait_until("it has a name", || writer.id().is_some());
-    let busy = writer.id().unwrap();
-    for id in made.iter().chain([&busy]) {
-        wait_until("nobody but its writer holds it", || {
-            kept_for_long.list().unwrap().iter().all(|row| !row.is_being_written || row.id == busy)
-        });
-        make_old(&kept_for_long.path(id), days(if *id == made[0] { 40 } else { 20 }));
-    }
-    assert_eq!(kept_for_long.sweep(SystemTime::now()), made[..1]);
-
-    let for_an_hour = Retention { max_bytes: 1000, max_age: Duration::from_secs(3600) };
-    let removed = Artifacts::new(&home, for_an_hour).sweep(SystemTime::now());
-    assert_eq!(removed.len(), 2, "{removed:?}");
-    let left = kept_for_long.list().unwrap();
-    assert_eq!(left.iter().map(|row| &row.id).collect::<Vec<_>>(), [&busy]);
-    writer.write(&b" still"[..]);
-    finish(writer);
-    assert_eq!(read(&kept_for_long, &busy, Part::Whole), "busy still");
-    assert_eq!(names(&kept_for_long.folder()).len(), 2);
-}
-
-#[test]
-fn a_new_artifact_makes_older_ones_go() {
-    let scratch = Scratch::new();
-    let few = Retention { max_bytes: 250, max_age: Duration::from_secs(3600) };
-    let artifacts = Artifacts::new(&Home::at(scratch.path().join("home")), few);
-    for _ in 0..4 {
-        let kept = keep(&artifacts, "one of several", &[b'x'; 100]);
-        wait_until("nobody holds it", || !artifacts.list().unwrap().iter().any(|row| row.is_being_written));
-        make_old(&kept.path.unwrap(), Duration::from_secs(60));
-    }
-    keep(&artifacts, "the last", &[b'x'; 100]);
-    wait_until("there is room", || artifacts.list().unwrap().len() <= 3);
-    assert_eq!(artifacts.list().unwrap()[0].origin.what, "the last");
-}
-
-#[test]
-fn one_output_cannot_take_more_than_all_may() {
-    let scratch = Scratch::new();
-    let few = Retention { max_bytes: 5000, ..Retention::default() };
-    let artifacts = Artifacts::new(&Home::at(scratch.path().join("home")), few);
-    let kept = keep(&artifacts, "endless", &numbered(10_000));
-    assert_eq!(kept.bytes, 5000);
-    assert_eq!(
-        kept.failure.unwrap(),
-        "[Only the first 5000 bytes of the output could be kept: it reached the limit set by artifacts.max_bytes.]"
-    );
-    assert_eq!(fs::read(kept.path.unwrap()).unwrap(), numbered(10_000)[..5000]);
-}
-
-#[test]
-fn a_full_disk_keeps_what_it_has_room_for() {
-    if !with_own_mounts("artifacts::a_full_disk_keeps_what_it_has_room_for") {
-        return;
-    }
-    let scratch = Scratch::new();
-    let disk = scratch.path().join("disk");
-    fs::create_dir(&disk).unwrap();
-    mount(&["-t", "tmpfs", "-o", "size=64k", "none", disk.to_str().unwrap()]);
-    let artifacts = Artifacts::new(&Home::at(disk.join("home")), Retention::default());
-    let bytes = numbered(100_000);
-    let kept = keep(&artifacts, "too large", &bytes);
-    let failure = kept.failure.unwrap();
-    assert_eq!(
-        failure,
-        format!("[Only the first {} bytes of the output could be kept: the disk is full.]", kept.bytes)
-    );
-    assert!(kept.bytes > 10_000 && kept.bytes < 64 * 1024);
-    let held = fs::read(kept.path.unwrap()).unwrap();
-    assert_eq!(held, bytes[..held.len()]);
-    assert_eq!(held.len() as u64, kept.bytes);
-    let id = kept.id.unwrap();
-    assert_eq!(read(&artifacts, &id, Part::Lines { first: 2, last: Some(2) }), "line 2\n");
-    // The next has a name, perhaps, and no room at all; that is said and nothing else happens.
-    let next = keep(&artifacts, "no room", &bytes);
-    assert!(next.failure.unwrap().ends_with("the disk is full.]"));
-    assert_eq!(next.bytes, 0);
-}
-
-#[test]
-fn a_folder_that_cannot_be_written_to_is_a_notice() {
-    let scratch = Scratch::new();
-    let home = scratch.path().join("home");
-    fs::create_dir(&home).unwrap();
-    give_to_nobody(scratch.path());
-    fs::set_permissions(&home, fs::Permissions::from_mode(0o500)).unwrap();
-    let folder = home.join("artifacts");
-    let kept = as_nobody(move || {
-        // The thread that writes inherits who this one is.
-        keep(&Artifacts::new(&Home::at(home), Retention::default()), "refused", &numbered(1000))
-    });
-    assert_eq!(
-        kept.failure.unwrap(),
-        format!("[The whole output could not be kept: {}: permission denied.]", folder.display())
-    );
-    assert_eq!((kept.id, kept.path, kept.bytes), (None, None, 0));
-}
-
-#[test]
-fn many_writers_keep_apart() {
+fn concurrent_writers_do_not_mix() {
     let scratch = Scratch::new();
     let artifacts = artifacts(&scratch);
     let writers: Vec<_> = (0..16)
@@ -415,19 +312,19 @@ fn write_for_ever(role: &[String]) {
 }
 
 #[test]
-fn a_killed_writer_leaves_what_it_wrote() {
+fn a_killed_writer_leaves_the_bytes_it_wrote() {
     if let Some(role) = role() {
         return write_for_ever(&role);
     }
     let scratch = Scratch::new();
     let artifacts = artifacts(&scratch);
     let home = scratch.path().join("home");
-    let test = "artifacts::a_killed_writer_leaves_what_it_wrote";
+    let test = "artifacts::a_killed_writer_leaves_the_bytes_it_wrote";
     let mut child = start(&mut Command::new("env"), test, &[home.to_str().unwrap()]);
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let id: ArtifactId = lines.map_while(Result::ok).find_map(|line| line.parse().ok()).unwrap();
     wait_until("there is a lot", || fs::metadata(artifacts.path(&id)).unwrap().len() > 1_000_000);
-    // Nobody removes it meanwhile, however old and large it looks.
+    // No sweep removes it while it is written, though it looks old and large.
     make_old(&artifacts.path(&id), Duration::from_secs(86_400));
     let none = Retention { max_bytes: 0, max_age: Duration::ZERO };
     assert_eq!(Artifacts::new(&Home::at(&home), none).sweep(SystemTime::now() + Duration::from_secs(60)), []);
@@ -439,14 +336,14 @@ fn a_killed_writer_leaves_what_it_wrote() {
     let row = &artifacts.list().unwrap()[0];
     assert!(!row.is_being_written && !row.is_whole);
     assert_eq!(row.origin.what, "for ever");
-    assert_eq!(read(&artifacts, &id, Part::Lines { first: 7, last: Some(7) }), "line 7\n");
+    assert_eq!(read(&artifacts, &id, ArtifactRange::Lines { first: 7, last: Some(7) }), "line 7\n");
     let removed = Artifacts::new(&Home::at(&home), none).sweep(SystemTime::now() + Duration::from_secs(60));
     assert_eq!(removed, [id]);
     assert!(names(&artifacts.folder()).is_empty());
 }
 
 #[tokio::test]
-async fn a_writer_that_asks_for_room_loses_nothing() {
+async fn a_writer_that_awaits_room_loses_nothing() {
     let scratch = Scratch::new();
     let artifacts = artifacts(&scratch);
     let mut writer = artifacts.begin(origin("flood"), SPILL);

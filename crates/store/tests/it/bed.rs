@@ -1,4 +1,4 @@
-//! What the tests share: notebooks to work on, what other programs do to them, and processes of our own.
+//! Fixtures of the tests: notebooks, the writes of foreign programs, and processes of our own.
 
 use std::fs::{self, File, FileTimes};
 use std::io::Write;
@@ -13,10 +13,10 @@ use cellist_settings::Home;
 use cellist_store::{Changed, Missing, Result, Store};
 use testkit::Scratch;
 
-/// Says to a process of this program that it was started by a test, and what it is to do.
+/// Environment variable with the role of a process that a test started.
 pub(crate) const ROLE: &str = "CELLIST_TEST_ROLE";
 
-/// A folder with a state folder and a notebook `nb.ipynb` in a folder of its own.
+/// A state folder, and a notebook `nb.ipynb` in its own folder.
 pub(crate) struct Bed {
     pub(crate) scratch: Scratch,
     pub(crate) store: Store,
@@ -36,18 +36,18 @@ impl Bed {
         self.path.parent().unwrap()
     }
 
-    /// What is in the file, which must be valid.
+    /// The sources in the file, which must be valid.
     #[track_caller]
     pub(crate) fn sources(&self) -> Vec<String> {
         sources(&self.path)
     }
 
-    /// Puts a cell at the end.
+    /// Appends a cell.
     pub(crate) fn add(&self, source: &str) -> Result<Changed<()>> {
         add(&self.store, &self.path, source)
     }
 
-    /// Puts a cell at the end; `meanwhile` happens between loading and saving.
+    /// Appends a cell and calls `meanwhile` between load and save.
     pub(crate) fn add_while(&self, source: &str, mut meanwhile: impl FnMut()) -> Result<Changed<()>> {
         self.store.change(&self.path, Missing::Refuse, |notebook| {
             notebook.insert(notebook.cells().len(), CellType::Code, source);
@@ -62,7 +62,7 @@ impl Bed {
         assert_eq!(names(self.folder()), ["nb.ipynb"]);
     }
 
-    /// The files kept for the user to look at.
+    /// The files in the `recovered` folder.
     pub(crate) fn recovered(&self) -> Vec<PathBuf> {
         let folder = self.store.home().path().join("recovered");
         if !folder.exists() {
@@ -96,14 +96,14 @@ pub(crate) fn sources(path: &Path) -> Vec<String> {
     notebook.cells().iter().map(|cell| cell.source().into_owned()).collect()
 }
 
-/// Replaces text in a file as other programs do: in place, all of it, without a lock.
+/// Replaces text in a file as foreign programs do: in place, as a whole, without a lock.
 pub(crate) fn write_in_place(path: &Path, from: &str, to: &str) {
     let text = fs::read_to_string(path).unwrap();
     assert!(text.contains(from), "{from:?} is not in {text}");
     fs::write(path, text.replace(from, to)).unwrap();
 }
 
-/// The same without a trace in length and time, so that only a comparison of contents finds it.
+/// [`write_in_place`] with equal length and time, so that only a comparison of contents finds it.
 pub(crate) fn write_unseen(path: &Path, from: &str, to: &str) {
     assert_eq!(from.len(), to.len());
     let modified = fs::metadata(path).unwrap().modified().unwrap();
@@ -116,7 +116,7 @@ pub(crate) fn write_unseen(path: &Path, from: &str, to: &str) {
         .unwrap();
 }
 
-/// Makes a file look older than anything that could still be in the middle of being written.
+/// Makes a file too old to be an unfinished write.
 pub(crate) fn make_old(path: &Path) {
     let old = std::time::SystemTime::now() - Duration::from_secs(60);
     File::options().append(true).open(path).unwrap().set_times(FileTimes::new().set_modified(old)).unwrap();
@@ -139,7 +139,7 @@ pub(crate) fn inode(path: &Path) -> u64 {
     fs::metadata(path).unwrap().ino()
 }
 
-/// Runs `work` as a user who owns nothing and may do nothing special.
+/// Runs `work` as a user without files and privileges.
 pub(crate) fn as_nobody<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     use rustix::process::{Gid, Uid, geteuid};
     let thread = thread::spawn(|| {
@@ -154,7 +154,7 @@ pub(crate) fn as_nobody<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'st
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Gives a folder and all in it to the user of `as_nobody`.
+/// Gives a folder and its content to the user of `as_nobody`.
 pub(crate) fn give_to_nobody(path: &Path) {
     assert!(rustix::process::geteuid().is_root(), "tests of owners need the right to change them");
     std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
@@ -163,7 +163,7 @@ pub(crate) fn give_to_nobody(path: &Path) {
     }
 }
 
-/// Starts this program again to run one test, which does what `role` says.
+/// Starts this program again to run one test with a role.
 pub(crate) fn start(program: &mut Command, test: &str, role: &[&str]) -> Child {
     program
         .arg(std::env::current_exe().unwrap())
@@ -175,13 +175,13 @@ pub(crate) fn start(program: &mut Command, test: &str, role: &[&str]) -> Child {
         .unwrap()
 }
 
-/// What this process was started for, if by `start`.
+/// The role of this process, if `start` started it.
 pub(crate) fn role() -> Option<Vec<String>> {
     Some(std::env::var(ROLE).ok()?.split('\n').map(str::to_owned).collect())
 }
 
-/// Runs the rest of a test in a process that may mount what it likes without anyone else seeing it.
-/// `false` in the process that only waited for the other.
+/// Runs the rest of a test in a process with private mounts. `false` in the parent, which only
+/// waits.
 #[track_caller]
 pub(crate) fn with_own_mounts(test: &str) -> bool {
     if role().is_some() {
@@ -200,7 +200,7 @@ pub(crate) fn mount(arguments: &[&str]) {
     assert!(done.success(), "mount {arguments:?}");
 }
 
-/// Says something to the process that started this one.
+/// Prints a word for the parent process.
 pub(crate) fn say(word: &str) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{word}").unwrap();

@@ -1,4 +1,5 @@
-//! Many processes of ours insert cells into one notebook, and a program that knows no lock writes to it too.
+//! Many of our processes insert cells into one notebook while a program without locks writes it
+//! too.
 
 use std::fs;
 use std::path::Path;
@@ -12,8 +13,8 @@ use cellist_store::Store;
 
 use crate::bed::{Bed, add, role, say, start};
 
-/// Waits until the notebook has changed `pause` times, then changes what it has read and writes it in place,
-/// again and again. Returns how often.
+/// Waits for `pause` changes of the notebook, then edits the content it has read and writes it in
+/// place. Repeats, and returns the number of writes.
 fn write_beside(
     path: &Path,
     over: &AtomicBool,
@@ -23,7 +24,7 @@ fn write_beside(
     let (mut written, mut seen) = (0, Vec::new());
     let mut news = 0;
     while !over.load(Ordering::Relaxed) {
-        // We leave no half-written file, so it needs not be ready for one.
+        // We leave no half-written file, so a parse never fails.
         let bytes = fs::read(path).unwrap();
         news += usize::from(bytes != seen);
         if news < pause {
@@ -48,8 +49,8 @@ fn insert_cells(role: &[String]) {
     }
 }
 
-/// Lets so many processes insert so many cells each. Returns the sources afterwards, without ours, of which
-/// none may be lost, and how often the other program wrote.
+/// Runs processes that insert cells. Returns the sources that are not ours, and the number of
+/// foreign writes. Fails if a source of ours is lost.
 fn work(
     test: &str,
     processes: usize,
@@ -75,7 +76,7 @@ fn work(
         }
         other.join().unwrap()
     });
-    // The other program may have been the last to write.
+    // The foreign program may have written last.
     bed.add("last").unwrap();
     let (mut ours, theirs): (Vec<String>, Vec<String>) =
         (bed.sources().into_iter().filter(|source| source != "last"))

@@ -1,4 +1,4 @@
-//! Programs that know nothing of our lock write to the notebook while we change it.
+//! Programs without our lock write the notebook while we change it.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -12,10 +12,10 @@ use testkit::wait_until;
 
 use crate::bed::{Bed, inode, make_old, sources, temporaries, write_in_place, write_unseen};
 
-const MERGED: &str = "another program changed the file meanwhile; both changes are in it now";
+const MERGED: &str = "another program changed the file during the save; both changes were merged";
 
 #[test]
-fn a_write_before_we_load_is_simply_there() {
+fn a_write_before_the_load_needs_no_merge() {
     let bed = Bed::new(&["a"]);
     write_in_place(&bed.path, "\"a\"", "\"A\"");
     let changed = bed.add("b").unwrap();
@@ -24,7 +24,7 @@ fn a_write_before_we_load_is_simply_there() {
 }
 
 #[test]
-fn a_write_after_we_loaded_is_merged() {
+fn a_write_after_the_load_is_merged() {
     let bed = Bed::new(&["a"]);
     let changed = bed.add_while("b", || write_in_place(&bed.path, "\"a\"", "\"longer\"")).unwrap();
     assert_eq!(changed.notices, [MERGED]);
@@ -35,7 +35,7 @@ fn a_write_after_we_loaded_is_merged() {
 }
 
 #[test]
-fn a_write_that_only_the_comparison_can_find_is_merged() {
+fn a_write_found_only_by_comparing_contents_is_merged() {
     let bed = Bed::new(&["a"]);
     let changed = bed.add_while("b", || write_unseen(&bed.path, "\"a\"", "\"A\"")).unwrap();
     assert_eq!(changed.notices, [MERGED]);
@@ -45,7 +45,7 @@ fn a_write_that_only_the_comparison_can_find_is_merged() {
 }
 
 #[test]
-fn a_file_that_was_replaced_after_we_loaded_is_merged() {
+fn a_file_replaced_after_the_load_is_merged() {
     let bed = Bed::new(&["a"]);
     let other = bed.scratch.path().join("other.ipynb");
     bed.add_while("b", || {
@@ -74,7 +74,7 @@ fn the_same_change_on_both_sides_is_no_conflict() {
     bed.assert_tidy();
 }
 
-/// A conflict, found before or after the exchange, leaves the other program's version in the file.
+/// A conflict, found before or after the exchange, leaves the foreign version in the file.
 #[track_caller]
 fn check_conflict(write: fn(&std::path::Path, &str, &str)) {
     let bed = Bed::new(&["a", "b"]);
@@ -105,17 +105,17 @@ fn check_conflict(write: fn(&std::path::Path, &str, &str)) {
 }
 
 #[test]
-fn a_conflict_leaves_what_the_other_program_wrote() {
+fn a_conflict_leaves_the_foreign_version_in_the_file() {
     check_conflict(write_in_place);
 }
 
 #[test]
-fn a_conflict_that_only_the_comparison_finds_puts_the_other_version_back() {
+fn a_conflict_found_by_comparing_contents_puts_the_foreign_version_back() {
     check_conflict(write_unseen);
 }
 
 #[test]
-fn a_broken_file_that_someone_left_meanwhile_is_kept_elsewhere() {
+fn a_broken_foreign_file_is_moved_to_recovered() {
     let bed = Bed::new(&["a"]);
     let changed = bed
         .add_while("b", || {
@@ -131,7 +131,7 @@ fn a_broken_file_that_someone_left_meanwhile_is_kept_elsewhere() {
 }
 
 #[test]
-fn a_broken_file_with_two_names_is_kept_elsewhere_too() {
+fn a_broken_foreign_file_with_two_names_is_copied_to_recovered() {
     let bed = Bed::new(&["a"]);
     fs::hard_link(&bed.path, bed.scratch.path().join("other.ipynb")).unwrap();
     bed.add_while("b", || {
@@ -154,7 +154,7 @@ fn a_write_to_a_file_with_two_names_is_merged() {
 }
 
 #[test]
-fn a_file_that_goes_away_for_a_moment_is_waited_for() {
+fn a_save_waits_for_a_file_that_disappears_briefly() {
     let bed = Bed::new(&["a"]);
     let aside = bed.scratch.path().join("aside.ipynb");
     thread::scope(|scope| {
@@ -162,7 +162,7 @@ fn a_file_that_goes_away_for_a_moment_is_waited_for() {
             fs::rename(&bed.path, &aside).unwrap();
             let (aside, path, folder) = (aside.clone(), bed.path.clone(), bed.folder().to_owned());
             scope.spawn(move || {
-                // Comes back when the save has noticed and put its temporary file away, or not made one.
+                // Returns when the save has removed its temporary file, or made none.
                 wait_until("no temporary file is left", || temporaries(&folder).is_empty());
                 fs::copy(aside, path).unwrap();
             });
@@ -173,17 +173,17 @@ fn a_file_that_goes_away_for_a_moment_is_waited_for() {
 }
 
 #[test]
-fn a_file_that_goes_away_for_good_is_an_error() {
+fn a_file_that_stays_away_is_an_error() {
     let bed = Bed::new(&["a"]);
     let error = bed.add_while("b", || fs::remove_file(&bed.path).unwrap()).unwrap_err();
-    let message = "cannot be saved: it was deleted or moved away meanwhile";
+    let message = "cannot be saved: the file was deleted or moved";
     assert_eq!(error.to_string(), format!("{}: {message}", bed.path.display()));
     assert_eq!(error.kind(), ErrorKind::CannotSave);
     assert_eq!(crate::bed::names(bed.folder()), Vec::<String>::new());
 }
 
 #[test]
-fn a_file_that_comes_into_being_meanwhile_is_merged() {
+fn a_file_created_during_the_save_is_merged() {
     let bed = Bed::new(&["a"]);
     let path = bed.folder().join("new.ipynb");
     let changed = bed.store.change(&path, Missing::StartEmpty, |notebook| {
@@ -229,10 +229,10 @@ fn a_program_that_never_closes_the_file_still_sees_the_change() {
 }
 
 #[test]
-fn a_program_that_opens_the_file_before_the_exchange_and_writes_after_it_is_merged() {
+fn a_write_to_the_displaced_file_is_merged() {
     let mut across = 0;
     let mut attempts = 0;
-    // Whether the other program gets between the temporary file and the exchange is up to the scheduler.
+    // The scheduler decides whether the foreign write falls between temporary file and exchange.
     while across < 3 {
         attempts += 1;
         assert!(attempts < 200, "the file was open across the exchange only {across} times");
@@ -241,7 +241,7 @@ fn a_program_that_opens_the_file_before_the_exchange_and_writes_after_it_is_merg
         let text = fs::read_to_string(&bed.path).unwrap().replace("\"a\"", "\"A\"");
         let hit = thread::scope(|scope| {
             let other = scope.spawn(|| {
-                // Opens it again and again until the file that it has open is not the notebook any more.
+                // Opens the file until the open one is no longer the notebook.
                 loop {
                     let mut open = File::options().write(true).open(&bed.path).unwrap();
                     match open.metadata().unwrap().ino() {

@@ -1,4 +1,4 @@
-//! What an interrupted save leaves behind, and what the next one makes of it.
+//! Leftovers of an interrupted save, and the next save that finds them.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ fn only(folder: &Path) -> PathBuf {
     folder.join(name)
 }
 
-/// The journal that a save leaves when it is killed, made by catching a save at work.
+/// The journal of a killed save, copied from a save at work.
 struct Caught {
     bed: Bed,
     journal: PathBuf,
 }
 
 impl Caught {
-    /// Changes the journal of the last save as if it had been killed with a temporary file of this tag.
+    /// Makes the journal look as if the save was killed with a temporary file of this tag.
     fn note(&self, temporaries: &str) {
         let text = fs::read_to_string(&self.journal).unwrap();
         assert!(text.contains("\"temporaries\":[]"), "{text}");
@@ -87,7 +87,7 @@ fn a_temporary_file_with_the_old_or_the_new_version_is_removed() {
 }
 
 #[test]
-fn a_temporary_file_that_nobody_noted_is_kept_elsewhere_unless_it_holds_nothing_new() {
+fn an_unknown_temporary_file_with_new_text_is_moved_to_recovered() {
     let caught = caught();
     caught.temporary("00000001", notebook(&["other"]));
     caught.temporary("00000002", fs::read(&caught.bed.path).unwrap());
@@ -131,7 +131,7 @@ fn other_files_in_the_folder_are_left_alone() {
     assert_eq!(names(bed.folder()).len(), others.len() + 1);
 }
 
-/// A notebook with two names whose save is interrupted: `leave` makes the file what it is then.
+/// A notebook with two names whose save is interrupted. `leave` makes the file's content.
 fn interrupted_in_place(leave: impl Fn(&[u8], &[u8]) -> Vec<u8>) -> (Bed, Vec<u8>) {
     let bed = Bed::new(&["a"]);
     fs::hard_link(&bed.path, bed.scratch.path().join("other.ipynb")).unwrap();
@@ -150,7 +150,7 @@ fn interrupted_in_place(leave: impl Fn(&[u8], &[u8]) -> Vec<u8>) -> (Bed, Vec<u8
     (bed, new)
 }
 
-/// The new version over the old one, up to a little behind where they begin to differ.
+/// The new version over the old one, up to shortly after their first difference.
 fn half(old: &[u8], new: &[u8]) -> Vec<u8> {
     let middle = old.iter().zip(new).take_while(|(old, new)| old == new).count() + 3;
     let found = [&new[..middle], &old[middle..]].concat();
@@ -181,7 +181,7 @@ fn an_interrupted_write_in_place_is_completed_by_the_next_change() {
 }
 
 #[test]
-fn an_interrupted_write_in_place_that_had_not_begun_or_was_done_needs_nothing() {
+fn an_interrupted_write_in_place_before_or_after_the_bytes_needs_no_repair() {
     for leave in [|old: &[u8], _: &[u8]| old.to_vec(), |_: &[u8], new: &[u8]| new.to_vec()] {
         let (bed, _) = interrupted_in_place(leave);
         let before = fs::read(&bed.path).unwrap();
@@ -192,7 +192,7 @@ fn an_interrupted_write_in_place_that_had_not_begun_or_was_done_needs_nothing() 
 }
 
 #[test]
-fn what_another_program_wrote_after_an_interrupted_write_in_place_stays() {
+fn a_foreign_write_after_an_interrupted_write_in_place_stays() {
     let (bed, new) = interrupted_in_place(|_, _| notebook(&["theirs"]).into_bytes());
     let changed = bed.store.change(&bed.path, Missing::Refuse, |_| Ok(())).unwrap();
     assert_eq!(bed.sources(), ["theirs"]);

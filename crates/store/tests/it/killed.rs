@@ -1,4 +1,4 @@
-//! A process that saves is killed at any moment: the notebook is the old or the new one, whole.
+//! A process is killed while it saves. The notebook must be the old or the new one, complete.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -21,7 +21,7 @@ fn set(store: &Store, path: &Path, number: usize) {
     set.unwrap();
 }
 
-/// Saves without end until killed. The first cell counts.
+/// Saves in a loop until killed. The first cell has the number of the save.
 fn save_for_ever(role: &[String]) {
     let (store, path) = (Store::new(Home::at(&role[0])), Path::new(&role[1]));
     say("ready");
@@ -30,7 +30,7 @@ fn save_for_ever(role: &[String]) {
     }
 }
 
-/// A notebook that takes a while to write, but for the number in its first cell.
+/// A notebook that takes long to write, with a number in its first cell.
 struct Template {
     before: String,
     after: String,
@@ -50,14 +50,15 @@ impl Template {
         Template { before: before.to_owned(), after: after.to_owned() }
     }
 
-    /// The number in a file, if the file is whole.
+    /// The number in a file, if the file is complete.
     fn number(&self, path: &Path) -> Option<usize> {
         let text = fs::read_to_string(path).ok()?;
         text.strip_prefix(&self.before)?.strip_suffix(&self.after)?.parse().ok()
     }
 }
 
-/// Kills until `enough` kills were in the middle of a save. `has_trace` says whether anything can be seen of one.
+/// Kills processes until `enough` of them died during a save. `has_trace` tells whether a save was
+/// at work.
 fn kill_again_and_again(
     test: &str,
     bed: &Bed,
@@ -73,7 +74,8 @@ fn kill_again_and_again(
         let mut child = start(&mut Command::new("env"), test, &[home, bed.path.to_str().unwrap()]);
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap().ends_with("ready")));
-        // Every fourth at any moment at all, the others at any moment of a save. This waits for nothing.
+        // One kill in four comes at a random time, the others during a save. No test waits for this
+        // sleep.
         let moment = if kills.is_multiple_of(4) {
             100_000
         } else {
@@ -105,7 +107,7 @@ fn a_killed_save_leaves_the_old_or_the_new_notebook() {
     let is_before_the_exchange = || {
         let number = template.number(&bed.path).expect("the notebook is whole after a kill");
         let temporaries = temporaries(bed.folder());
-        // Afterwards the temporary file holds what was there before.
+        // After the exchange the temporary file has the old content.
         temporaries
             .iter()
             .any(|name| template.number(&bed.folder().join(name)).is_none_or(|temporary| temporary > number))
@@ -122,7 +124,7 @@ fn a_killed_save_leaves_the_old_or_the_new_notebook() {
 }
 
 #[test]
-fn a_killed_save_in_place_is_completed_or_has_not_begun() {
+fn a_killed_save_in_place_leaves_the_old_version_or_is_completed() {
     if let Some(role) = role() {
         return save_for_ever(&role);
     }
@@ -136,13 +138,13 @@ fn a_killed_save_in_place_is_completed_or_has_not_begun() {
     };
     let in_the_middle = || {
         let noted = is_noted();
-        // Whoever reads it next gets it whole.
+        // The next open repairs the file.
         bed.store.open(&bed.path).unwrap();
         assert!(template.number(&bed.path).is_some());
         noted
     };
     kill_again_and_again(
-        "killed::a_killed_save_in_place_is_completed_or_has_not_begun",
+        "killed::a_killed_save_in_place_leaves_the_old_version_or_is_completed",
         &bed,
         &template,
         25,

@@ -1,4 +1,4 @@
-//! Processes of ours that change one notebook at the same time.
+//! Several of our processes change one notebook at the same time.
 
 use std::process::Command;
 use std::time::Duration;
@@ -66,7 +66,7 @@ fn processes_with_different_state_folders_lose_nothing_either() {
 }
 
 #[test]
-fn a_lock_that_is_not_given_back_is_an_error_that_names_its_holder() {
+fn a_lock_timeout_names_the_holder() {
     let bed = Bed::new(&["a"]);
     let impatient = bed.store.clone().with_patience(Duration::from_millis(50));
     let mut errors = Vec::new();
@@ -76,7 +76,7 @@ fn a_lock_that_is_not_given_back_is_an_error_that_names_its_holder() {
     assert_eq!(message, format!("{}: {expected}", bed.path.display()));
     assert_eq!(errors[0].kind(), ErrorKind::CannotSave);
     assert_eq!(errors[0].hint().unwrap(), "try again when it is done");
-    // Whoever waited in vain has not kept the lock.
+    // The process that timed out does not keep the lock.
     add(&impatient, &bed.path, "d").unwrap();
     assert_eq!(bed.sources(), ["a", "b", "d"]);
 }

@@ -1,4 +1,4 @@
-//! A program that read the notebook before we saved, and writes its own version after that.
+//! A program read the notebook before we saved, and writes its own version afterwards.
 
 use std::fs::{self, File, FileTimes};
 use std::path::PathBuf;
@@ -8,16 +8,15 @@ use cellist_store::Missing;
 
 use crate::bed::Bed;
 
-/// The notice that the source of a cell is back.
+/// The notice about a restored source.
 fn mended(bed: &Bed, index: usize) -> String {
     let notebook: serde_json::Value = serde_json::from_slice(&fs::read(&bed.path).unwrap()).unwrap();
     let id = notebook["cells"][index]["id"].as_str().unwrap();
-    format!(
-        "another program wrote over changes that it had not read; the sources are back in cell {index} ({id})"
-    )
+    format!("another program overwrote changes that it had not read; they are back in cell {index} ({id})")
 }
 
-/// Saves `b` behind `a`, between a foreign program's reading `a` and its writing `to` in place of it.
+/// Saves `b` after `a`, while a foreign program reads `a` before and writes `to` instead of it
+/// afterwards.
 fn overwritten(to: &str) -> Bed {
     let bed = Bed::new(&["a"]);
     let read = fs::read_to_string(&bed.path).unwrap();
@@ -27,7 +26,7 @@ fn overwritten(to: &str) -> Bed {
 }
 
 #[test]
-fn the_next_change_brings_back_what_was_overwritten() {
+fn the_next_change_restores_overwritten_sources() {
     let bed = overwritten("\"A\"");
     let changed = bed.add("c").unwrap();
     assert_eq!(changed.notices, [mended(&bed, 1)]);
@@ -37,16 +36,13 @@ fn the_next_change_brings_back_what_was_overwritten() {
 }
 
 #[test]
-fn a_reader_sees_the_file_as_it_is_and_hears_of_it() {
+fn a_read_shows_the_file_unchanged_and_warns() {
     let bed = overwritten("\"A\"");
     let before = fs::read(&bed.path).unwrap();
     let opened = bed.store.open(&bed.path).unwrap();
     assert_eq!(
         opened.notices,
-        [
-            "another program wrote over changes that it had not read, in 1 cell; the next change of the notebook \
-          brings the sources back"
-        ]
+        ["another program overwrote changes that it had not read, in 1 cell; the next change restores them"]
     );
     assert_eq!(opened.notebook.to_bytes(), before);
     assert_eq!(fs::read(&bed.path).unwrap(), before);
@@ -63,13 +59,13 @@ fn a_change_that_changes_nothing_writes_nothing() {
 }
 
 #[test]
-fn sources_overwritten_long_before_the_next_change_come_back_too() {
+fn sources_overwritten_long_ago_are_restored() {
     let bed = overwritten("\"A\"");
     shift_kept(&bed, 1800);
     let time = SystemTime::now() - Duration::from_secs(1799);
     let file = File::options().append(true).open(&bed.path).unwrap();
     file.set_times(FileTimes::new().set_modified(time)).unwrap();
-    // Another notebook that is saved in between makes no difference.
+    // A save of another notebook in between has no effect.
     let other = bed.scratch.write("other/nb.ipynb", crate::bed::notebook(&[]));
     crate::bed::add(&bed.store, &other, "x").unwrap();
     bed.add("c").unwrap();
@@ -91,7 +87,7 @@ fn a_version_that_was_in_the_file_for_long_may_have_been_read() {
 }
 
 #[test]
-fn only_sources_come_back() {
+fn only_sources_are_restored() {
     let bed = Bed::new(&["a", "b"]);
     let read = fs::read_to_string(&bed.path).unwrap();
     let change = |notebook: &mut cellist_notebook::Notebook| {
@@ -113,7 +109,7 @@ fn only_sources_come_back() {
 }
 
 #[test]
-fn the_change_that_brings_sources_back_is_stronger_than_they_are() {
+fn the_restoring_change_wins_over_restored_sources() {
     let bed = Bed::new(&["a", "b"]);
     let read = fs::read_to_string(&bed.path).unwrap();
     let set = |source: &str| {
@@ -133,7 +129,7 @@ fn the_change_that_brings_sources_back_is_stronger_than_they_are() {
 }
 
 #[test]
-fn a_second_writing_of_the_same_stands() {
+fn a_repeated_foreign_write_stands() {
     let bed = overwritten("\"A\"");
     let theirs = fs::read(&bed.path).unwrap();
     bed.add("c").unwrap();
@@ -143,7 +139,7 @@ fn a_second_writing_of_the_same_stands() {
 }
 
 #[test]
-fn several_saves_that_were_overwritten_come_back() {
+fn several_overwritten_saves_are_restored() {
     let bed = Bed::new(&["a"]);
     bed.add("b").unwrap();
     let read = fs::read_to_string(&bed.path).unwrap();
@@ -154,7 +150,7 @@ fn several_saves_that_were_overwritten_come_back() {
 }
 
 #[test]
-fn what_was_overwritten_while_another_save_was_at_work_comes_back() {
+fn sources_overwritten_during_a_save_are_restored() {
     let bed = Bed::new(&["a"]);
     let read = fs::read_to_string(&bed.path).unwrap();
     bed.add("b").unwrap();
@@ -163,7 +159,7 @@ fn what_was_overwritten_while_another_save_was_at_work_comes_back() {
 }
 
 #[test]
-fn an_edit_of_what_we_saved_stays_as_it_is() {
+fn a_foreign_edit_of_our_source_stands() {
     let bed = Bed::new(&["a"]);
     bed.add("b").unwrap();
     let read = fs::read_to_string(&bed.path).unwrap();
@@ -174,7 +170,7 @@ fn an_edit_of_what_we_saved_stays_as_it_is() {
 }
 
 #[test]
-fn who_gives_our_cells_other_names_has_seen_them() {
+fn a_program_that_renames_our_cells_has_read_them() {
     let bed = Bed::new(&["a"]);
     bed.add("b").unwrap();
     let mut notebook: serde_json::Value = serde_json::from_slice(&fs::read(&bed.path).unwrap()).unwrap();
@@ -199,8 +195,8 @@ fn our_own_deletions_stay_deleted() {
 }
 
 #[test]
-fn another_file_in_its_place_has_nothing_to_do_with_ours() {
-    // As git does it for another branch: the old file is removed, and a new one gets its name.
+fn a_replaced_file_restores_nothing() {
+    // Like a git checkout: removes the old file and creates a new one.
     let bed = Bed::new(&["a"]);
     let read = fs::read_to_string(&bed.path).unwrap();
     bed.add("b").unwrap();
@@ -214,14 +210,14 @@ fn another_file_in_its_place_has_nothing_to_do_with_ours() {
 }
 
 #[test]
-fn an_exact_earlier_version_was_brought_back_on_purpose() {
+fn an_exact_earlier_version_stands() {
     let bed = overwritten("\"a\"");
     assert_eq!(bed.add("c").unwrap().notices, Vec::<String>::new());
     assert_eq!(bed.sources(), ["a", "c"]);
 }
 
 #[test]
-fn what_was_taken_away_later_or_put_there_from_elsewhere_was_so_on_purpose() {
+fn later_deletions_and_copied_files_stand() {
     for offset in [-3600, 16] {
         let bed = overwritten("\"A\"");
         let now = SystemTime::now();
@@ -235,7 +231,7 @@ fn what_was_taken_away_later_or_put_there_from_elsewhere_was_so_on_purpose() {
 }
 
 #[test]
-fn where_both_changed_the_same_cell_theirs_stays_and_ours_is_kept_elsewhere() {
+fn in_a_conflict_theirs_stays_and_ours_goes_to_recovered() {
     let bed = Bed::new(&["a"]);
     let read = fs::read_to_string(&bed.path).unwrap();
     bed.store
@@ -250,13 +246,13 @@ fn where_both_changed_the_same_cell_theirs_stays_and_ours_is_kept_elsewhere() {
     assert_eq!(bed.sources(), ["A", "b", "c"]);
     let [kept] = bed.recovered().try_into().unwrap();
     assert_eq!(crate::bed::sources(&kept), ["ours", "b"]);
-    let clash = "another program wrote over a change that it had not read, and a later edit of the same lines stays; \
-                 the version before is kept in";
+    let clash = "another program overwrote a change that it had not read; a later edit of the same lines wins, and \
+                 the earlier version is kept in";
     assert_eq!(changed.notices, [mended(&bed, 1), format!("{clash} {}", kept.display())]);
 }
 
 #[test]
-fn a_refused_change_does_not_come_back() {
+fn a_refused_change_is_not_restored() {
     let bed = Bed::new(&["a"]);
     bed.store
         .change(&bed.path, Missing::Refuse, |notebook| {
@@ -271,17 +267,17 @@ fn a_refused_change_does_not_come_back() {
 }
 
 #[test]
-fn old_versions_are_not_kept_for_long() {
+fn expired_versions_are_removed() {
     let bed = Bed::new(&["a"]);
     bed.add("b").unwrap();
     let folder = shift_kept(&bed, 7200);
-    // Those of any notebook go when any other is saved.
+    // A save of any notebook removes the expired versions of all.
     let other = bed.scratch.write("other/nb.ipynb", crate::bed::notebook(&[]));
     crate::bed::add(&bed.store, &other, "x").unwrap();
     assert!(!folder.exists());
 }
 
-/// Makes the versions that are kept of the only notebook so many seconds older. Returns their folder.
+/// Makes the kept versions of the only notebook older by some seconds. Returns their folder.
 fn shift_kept(bed: &Bed, seconds: u64) -> PathBuf {
     let recent = bed.store.home().path().join("recent");
     let folder = recent.join(&crate::bed::names(&recent)[0]);

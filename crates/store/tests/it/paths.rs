@@ -1,4 +1,4 @@
-//! Where a path may lead, and what has to stay as it is there.
+//! Targets of a path, and attributes of the file that a save must keep.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -41,7 +41,7 @@ fn a_symlink_stays_and_its_target_is_changed() {
 }
 
 #[test]
-fn a_symlink_to_nothing_makes_what_it_points_to() {
+fn a_dangling_symlink_creates_its_target() {
     let bed = Bed::new(&["a"]);
     let (first, second) = (bed.scratch.path().join("first.ipynb"), bed.scratch.path().join("second.ipynb"));
     symlink("second.ipynb", &first).unwrap();
@@ -88,8 +88,8 @@ fn a_notebook_written_in_place_may_become_shorter() {
 }
 
 #[test]
-fn a_mounted_file_is_changed_where_it_comes_from() {
-    if !with_own_mounts("paths::a_mounted_file_is_changed_where_it_comes_from") {
+fn a_bind_mounted_file_is_changed_at_its_source() {
+    if !with_own_mounts("paths::a_bind_mounted_file_is_changed_at_its_source") {
         return;
     }
     let bed = Bed::new(&["a"]);
@@ -116,7 +116,7 @@ fn permissions_and_attributes_are_kept() {
 }
 
 #[test]
-fn a_new_file_has_the_permissions_that_new_files_have() {
+fn a_new_file_has_default_permissions() {
     let bed = Bed::new(&["a"]);
     let (ours, usual) = (bed.folder().join("ours.ipynb"), bed.folder().join("usual"));
     bed.store.create(&ours, &Notebook::empty(Ids::seeded(1))).unwrap();
@@ -126,7 +126,7 @@ fn a_new_file_has_the_permissions_that_new_files_have() {
 }
 
 #[test]
-fn the_state_folder_is_for_its_user_alone() {
+fn the_state_folder_is_private() {
     let bed = Bed::new(&["a"]);
     let opened = bed.store.open(&bed.path).unwrap();
     bed.store.remember(&bed.path, &opened.notebook.snapshot());
@@ -158,7 +158,7 @@ fn root_keeps_the_owner() {
 }
 
 #[test]
-fn a_file_of_another_user_stays_theirs() {
+fn a_file_of_another_user_keeps_its_owner() {
     let bed = Bed::new(&["a"]);
     let Bed { scratch, store, path } = bed;
     give_to_nobody(scratch.path());
@@ -173,7 +173,7 @@ fn a_file_of_another_user_stays_theirs() {
 }
 
 #[test]
-fn a_file_in_a_folder_that_is_closed_to_us_is_written_in_place() {
+fn a_file_in_a_read_only_folder_is_written_in_place() {
     let bed = Bed::new(&["a"]);
     let Bed { scratch, store, path } = bed;
     give_to_nobody(scratch.path());
@@ -192,7 +192,7 @@ fn a_file_in_a_folder_that_is_closed_to_us_is_written_in_place() {
 }
 
 #[test]
-fn the_longest_name_there_is_can_be_saved() {
+fn a_file_with_the_longest_possible_name_is_saved() {
     let bed = Bed::new(&[]);
     let name = format!("{}.ipynb", "ä".repeat(124));
     assert_eq!(name.len(), 254);

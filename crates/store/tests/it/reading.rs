@@ -1,4 +1,4 @@
-//! Reading what another program is just writing.
+//! Reads a file while another program writes it.
 
 use std::fs;
 use std::thread;
@@ -9,14 +9,14 @@ use cellist_store::{ErrorKind, Missing};
 use crate::bed::{Bed, make_old, notebook};
 
 #[test]
-fn a_file_that_is_being_written_is_waited_for() {
+fn a_read_waits_for_an_unfinished_write() {
     let bed = Bed::new(&["a"]);
     let whole = notebook(&["a", "b"]);
     fs::write(&bed.path, &whole[..whole.len() / 2]).unwrap();
     thread::scope(|scope| {
         let reader = scope.spawn(|| bed.store.open(&bed.path).unwrap());
         let writer = scope.spawn(|| {
-            // Truncated and written again and again; only the last time is it whole.
+            // Truncated and rewritten repeatedly; complete only at the end.
             for end in (0..whole.len()).step_by(whole.len() / 20) {
                 fs::write(&bed.path, &whole[..end]).unwrap();
             }
@@ -28,7 +28,7 @@ fn a_file_that_is_being_written_is_waited_for() {
 }
 
 #[test]
-fn a_broken_file_is_an_error_when_nobody_can_be_writing_it() {
+fn an_old_broken_file_is_an_error_at_once() {
     let bed = Bed::new(&["a"]);
     fs::write(&bed.path, "{\"cells\": [").unwrap();
     make_old(&bed.path);
@@ -52,7 +52,7 @@ fn a_broken_file_is_an_error_after_two_seconds() {
 }
 
 #[test]
-fn a_missing_or_blank_file_can_be_started_from() {
+fn a_change_can_start_from_a_missing_or_blank_file() {
     let bed = Bed::new(&["a"]);
     let (missing, blank) = (bed.folder().join("missing.ipynb"), bed.scratch.write("work/blank.ipynb", ""));
     make_old(&blank);

@@ -1,4 +1,4 @@
-//! What cannot be read or saved: the error says so, and the file is as it was.
+//! Files that cannot be read or saved: the error says so, and the file is unchanged.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use cellist_store::{Error, ErrorKind, Missing, Store};
 
 use crate::bed::{Bed, add, as_nobody, give_to_nobody, mount, notebook, with_own_mounts};
 
-/// The message without the path, which must be in front, and the hint.
+/// The message after the path, and the hint.
 #[track_caller]
 fn check(error: &Error, path: &Path, kind: ErrorKind, message: &str, hint: &str) {
     assert_eq!(error.to_string(), format!("{}: {message}", path.display()));
@@ -20,7 +20,7 @@ fn check(error: &Error, path: &Path, kind: ErrorKind, message: &str, hint: &str)
 }
 
 #[test]
-fn a_file_that_is_not_there() {
+fn a_missing_file_is_refused() {
     let bed = Bed::new(&["a"]);
     let path = bed.folder().join("none.ipynb");
     let hint = "check the name, or make a notebook with `cellist new`";
@@ -33,7 +33,7 @@ fn a_file_that_is_not_there() {
 }
 
 #[test]
-fn a_folder_that_is_not_there() {
+fn a_missing_folder_is_refused() {
     let bed = Bed::new(&["a"]);
     let folder = bed.folder().join("none");
     let path = folder.join("nb.ipynb");
@@ -48,7 +48,7 @@ fn a_folder_that_is_not_there() {
 }
 
 #[test]
-fn a_folder_in_place_of_a_file() {
+fn a_folder_instead_of_a_file_is_refused() {
     let bed = Bed::new(&["a"]);
     let path = bed.folder().to_owned();
     for error in [
@@ -63,7 +63,7 @@ fn a_folder_in_place_of_a_file() {
 }
 
 #[test]
-fn a_file_in_place_of_a_folder() {
+fn a_file_instead_of_a_folder_is_refused() {
     let bed = Bed::new(&["a"]);
     let path = bed.path.join("nb.ipynb");
     let error = bed.store.open(&path).unwrap_err();
@@ -72,7 +72,7 @@ fn a_file_in_place_of_a_folder() {
 }
 
 #[test]
-fn a_pipe_in_place_of_a_file() {
+fn a_pipe_is_refused() {
     let bed = Bed::new(&["a"]);
     let path = bed.folder().join("pipe.ipynb");
     assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
@@ -83,7 +83,7 @@ fn a_pipe_in_place_of_a_file() {
 }
 
 #[test]
-fn a_file_that_must_not_be_read() {
+fn an_unreadable_file_is_refused() {
     let Bed { scratch, store, path } = Bed::new(&["a"]);
     fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
     give_to_nobody(scratch.path());
@@ -97,7 +97,7 @@ fn a_file_that_must_not_be_read() {
 }
 
 #[test]
-fn a_file_that_must_not_be_written() {
+fn an_unwritable_file_is_refused() {
     let Bed { scratch, store, path } = Bed::new(&["a"]);
     let before = fs::read(&path).unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
@@ -111,7 +111,7 @@ fn a_file_that_must_not_be_written() {
 }
 
 #[test]
-fn a_file_marked_read_only_is_so_for_root_too() {
+fn a_read_only_file_is_refused_for_root_too() {
     let bed = Bed::new(&["a"]);
     fs::set_permissions(&bed.path, Permissions::from_mode(0o444)).unwrap();
     let error = bed.add("b").unwrap_err();
@@ -119,7 +119,7 @@ fn a_file_marked_read_only_is_so_for_root_too() {
     check(&error, &bed.path, ErrorKind::CannotSave, "is read-only", &hint);
     assert_eq!(bed.sources(), ["a"]);
     bed.assert_tidy();
-    // Nothing to write is nothing to refuse.
+    // An unchanged notebook is not written, so nothing is refused.
     bed.store.change(&bed.path, Missing::Refuse, |_| Ok(())).unwrap();
 }
 
@@ -132,13 +132,13 @@ fn a_full_disk_leaves_the_notebook_as_it_was() {
     mount(&["-t", "tmpfs", "-o", "size=512k", "tmpfs", bed.folder().to_str().unwrap()]);
     fs::write(&bed.path, notebook(&[&"a\n".repeat(40_000)])).unwrap();
     let before = fs::read(&bed.path).unwrap();
-    let hint = "the file is as it was: make room on the disk and try again";
+    let hint = "the file is unchanged; free some disk space and try again";
     let error = bed.add("b").unwrap_err();
     check(&error, &bed.path, ErrorKind::CannotSave, "cannot be saved: the disk is full", hint);
     assert_eq!(fs::read(&bed.path).unwrap(), before);
     bed.assert_tidy();
 
-    // In place there is room for a little more, and not for much.
+    // In place there is room for a small change, not for a large one.
     let other = bed.folder().join("other.ipynb");
     fs::hard_link(&bed.path, &other).unwrap();
     let error = bed.add(&"b\n".repeat(200_000)).unwrap_err();
@@ -178,8 +178,8 @@ fn a_full_disk_under_the_state_folder_leaves_the_notebook_as_it_was() {
 }
 
 #[test]
-fn a_file_system_that_is_read_only() {
-    if !with_own_mounts("refused::a_file_system_that_is_read_only") {
+fn a_read_only_file_system_is_refused() {
+    if !with_own_mounts("refused::a_read_only_file_system_is_refused") {
         return;
     }
     let bed = Bed::new(&[]);
@@ -188,14 +188,14 @@ fn a_file_system_that_is_read_only() {
     fs::write(&bed.path, notebook(&["a"])).unwrap();
     mount(&["-o", "remount,ro", &folder]);
     let error = bed.add("b").unwrap_err();
-    let hint = "copy the notebook to a place that can be written to";
+    let hint = "copy the notebook to a writable folder";
     let message = "cannot be saved: the file system is read-only";
     check(&error, &bed.path, ErrorKind::CannotSave, message, hint);
     assert_eq!(bed.sources(), ["a"]);
 }
 
 #[test]
-fn a_state_folder_that_cannot_be_made() {
+fn an_unusable_state_folder_is_refused() {
     let bed = Bed::new(&["a"]);
     let blocked = bed.scratch.write("blocked", b"");
     let store = Store::new(Home::at(blocked.join("home")));
@@ -203,14 +203,14 @@ fn a_state_folder_that_cannot_be_made() {
     assert_eq!(error.kind(), ErrorKind::CannotSave);
     assert_eq!(error.hint().unwrap(), "set CELLIST_HOME to a folder that you can write to");
     assert_eq!(bed.sources(), ["a"]);
-    // Reading needs none.
+    // Reading needs no state folder.
     let opened = store.open(&bed.path).unwrap();
     store.remember(&bed.path, &opened.notebook.snapshot());
     assert_eq!(store.last_read(&bed.path), None);
 }
 
 #[test]
-fn a_new_file_where_one_is() {
+fn creating_an_existing_file_is_refused() {
     let bed = Bed::new(&["a"]);
     fs::write(bed.folder().join("other.ipynb"), "no notebook").unwrap();
     for name in ["nb.ipynb", "other.ipynb"] {
@@ -224,7 +224,7 @@ fn a_new_file_where_one_is() {
 }
 
 #[test]
-fn a_change_that_makes_no_sense() {
+fn an_invalid_change_is_refused() {
     let bed = Bed::new(&["a"]);
     let refusal = Refusal::NoSuchCell { index: "7".into(), count: 1 };
     let error = bed
@@ -240,7 +240,7 @@ fn a_change_that_makes_no_sense() {
 }
 
 #[test]
-fn raw_bytes_that_are_no_notebook() {
+fn raw_bytes_that_are_not_a_notebook_are_refused() {
     let bed = Bed::new(&["a"]);
     let error = bed.store.replace_raw(&bed.path, b"[]".to_vec(), None).unwrap_err();
     let message = "not a notebook: the file holds an array, not an object";
@@ -249,7 +249,7 @@ fn raw_bytes_that_are_no_notebook() {
 }
 
 #[test]
-fn raw_bytes_based_on_another_revision() {
+fn raw_bytes_for_another_revision_are_refused() {
     let bed = Bed::new(&["a"]);
     let read = bed.store.open(&bed.path).unwrap().notebook.revision();
     bed.add("b").unwrap();
@@ -266,7 +266,7 @@ fn raw_bytes_based_on_another_revision() {
 }
 
 #[test]
-fn raw_bytes_replace_what_is_there_even_if_that_is_broken() {
+fn raw_bytes_replace_a_broken_file() {
     let bed = Bed::new(&["a"]);
     let bytes = notebook(&["c"]).into_bytes();
     let changed = bed.store.replace_raw(&bed.path, bytes.clone(), None).unwrap();

@@ -1,11 +1,11 @@
-//! What was read is there for a later change.
+//! A later change can name the revision that was read.
 
 use std::fs;
 
 use crate::bed::Bed;
 
 #[test]
-fn what_was_read_can_be_recalled_by_its_revision() {
+fn a_read_snapshot_is_recalled_by_its_revision() {
     let bed = Bed::new(&["a"]);
     assert_eq!(bed.store.last_read(&bed.path), None);
     let first = bed.store.open(&bed.path).unwrap().notebook.snapshot();
@@ -25,7 +25,7 @@ fn what_was_read_can_be_recalled_by_its_revision() {
 }
 
 #[test]
-fn only_so_many_revisions_are_kept() {
+fn the_number_of_kept_revisions_is_limited() {
     let bed = Bed::new(&[]);
     let mut revisions = Vec::new();
     for number in 0..60 {

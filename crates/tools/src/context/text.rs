@@ -1,4 +1,5 @@
-//! The state of a notebook as text for a prompt: each cell once, the selected ones with their text.
+//! The state of a notebook as text for a prompt. Each cell appears once; selected cells have their
+//! source.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -7,7 +8,7 @@ use cellist_live::Activity;
 
 use crate::budget::{cut, shortened};
 
-use super::{CellContext, CellRun, LONGEST_LINE, NotebookContext, OutlineCell, SelectionStatus};
+use super::{CellContext, LONGEST_LINE, LastCellRun, NotebookContext, OutlineCell, SelectionStatus};
 
 pub(super) fn text(context: &NotebookContext, mut budget: usize) -> String {
     let mut text = String::from("# The notebook\n\n");
@@ -18,7 +19,7 @@ pub(super) fn text(context: &NotebookContext, mut budget: usize) -> String {
     let names = context.selected_cells.iter().map(|cell| format!("{} (id {})", cell.index, cell.id));
     let names = names.collect::<Vec<_>>().join(", ");
     let size = match context.selected_size() {
-        // Of little it need not be said that it is little.
+        // A small size is not worth a mention.
         0..MUCH => String::new(),
         size => format!(", {size} characters"),
     };
@@ -56,10 +57,10 @@ pub(super) fn text(context: &NotebookContext, mut budget: usize) -> String {
     text
 }
 
-/// A line for each cell. Where there are more than have room, those around a cell are told.
+/// Writes one line per cell. Without room for all, writes the lines around one cell.
 fn write_outline(text: &mut String, outline: &[OutlineCell], around: usize, budget: usize) {
     text.push_str("\n## Outline\n\n");
-    // Each line has its share; what is left of short ones is not worth the work.
+    // All lines get an equal share. Reusing the rest of short lines is not worth the effort.
     let share = budget.checked_div(outline.len()).unwrap_or(budget);
     let lines: Vec<String> = outline
         .iter()
@@ -95,7 +96,7 @@ fn write_outline(text: &mut String, outline: &[OutlineCell], around: usize, budg
     text.push_str(&left(lines.len() - told.end, "after these"));
 }
 
-/// The lines around one of them for which there is room.
+/// Returns the range of lines around one line that fits into `room` bytes.
 fn window(lines: &[String], around: usize, room: usize) -> Range<usize> {
     let around = around.min(lines.len().saturating_sub(1));
     let (mut told, mut left) = (around..around, room);
@@ -112,13 +113,13 @@ fn window(lines: &[String], around: usize, room: usize) -> Range<usize> {
     }
 }
 
-/// From so many characters on, the size of what is selected is said.
+/// Selections of at least this many characters have their size stated.
 const MUCH: usize = 1000;
 
-/// So much of a line is told however many there are.
+/// Characters that every outline line gets, whatever the budget.
 const LEAST_OF_A_LINE: usize = 12;
 
-/// So much of an outline is told however little room there is.
+/// Bytes that an outline gets, whatever the budget.
 const LEAST_OF_AN_OUTLINE: usize = 512;
 
 fn write_cell(text: &mut String, cell: &CellContext, language: &str) {
@@ -143,10 +144,10 @@ fn write_cell(text: &mut String, cell: &CellContext, language: &str) {
     let _ = write!(text, "\n\n{fence}{language}\n{}\n{fence}\n", cell.content);
 }
 
-fn run_facts(run: &CellRun) -> Vec<String> {
+fn run_facts(run: &LastCellRun) -> Vec<String> {
     let mut facts = vec![in_words(run.status).to_owned()];
     if run.status != Activity::Idle {
-        // How the last run ended is of no use now.
+        // The result of the last run is out of date now.
         return facts;
     }
     match run.order {
@@ -173,7 +174,7 @@ fn in_words(activity: Activity) -> &'static str {
     }
 }
 
-/// A fence that nothing in the text closes.
+/// Returns a code fence that no line of the content closes.
 fn fence(content: &str) -> String {
     let longest = content.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     "`".repeat(longest.max(2) + 1)
@@ -183,7 +184,7 @@ fn fence(content: &str) -> String {
 mod tests {
     use super::*;
 
-    fn cell(index: usize, content: &str, run: Option<CellRun>) -> CellContext {
+    fn cell(index: usize, content: &str, run: Option<LastCellRun>) -> CellContext {
         CellContext {
             id: format!("c{index}"),
             index,
@@ -210,7 +211,12 @@ mod tests {
 
     #[test]
     fn a_small_notebook_shows_each_cell_once() {
-        let run = CellRun { order: Some(4), success: Some(false), duration: Some(12), ..CellRun::default() };
+        let run = LastCellRun {
+            order: Some(4),
+            success: Some(false),
+            duration: Some(12),
+            ..LastCellRun::default()
+        };
         let selected =
             CellContext { selection_status: SelectionStatus::Selected, ..cell(1, "1/0", Some(run)) };
         let cells = vec![cell(0, "say ```this```", None), selected.clone()];
@@ -241,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_one_shows_its_outline() {
+    fn a_large_notebook_shows_its_outline() {
         let line = |index: usize, status: Option<Activity>| OutlineCell {
             index,
             id: format!("c{index}"),
@@ -270,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outline_that_is_too_long_is_told_around_what_is_selected() {
+    fn a_long_outline_is_cut_around_the_selection() {
         let lines: Vec<String> = (0..9).map(|line| format!("{line}\n")).collect();
         let told = |around, room| window(&lines, around, room);
         assert_eq!((told(0, 6), told(4, 6), told(8, 6)), (0..3, 3..6, 6..9));

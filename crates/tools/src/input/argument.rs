@@ -1,30 +1,30 @@
-//! The types that an argument may have, each with the values that it accepts.
+//! The types of arguments, each with the values that it accepts.
 
 use cellist_notebook::CellRef;
 pub(crate) use cellist_notebook::CellType;
 use serde_json::Value;
 
-use super::{BadArguments, Input, Kind};
+use super::{BadArguments, FieldKind, Input};
 use crate::budget::shortened;
 
-/// How many characters of a wrong value a refusal shows.
+/// Characters of a wrong value that a refusal shows.
 const LONGEST_SHOWN: usize = 60;
 
-/// A type that an argument may have.
+/// A type of argument.
 pub(crate) trait Argument: Sized {
-    const KIND: Kind;
-    /// Whether a call must have it.
+    const KIND: FieldKind;
+    /// Whether a call must pass the argument.
     const IS_REQUIRED: bool = true;
 
-    /// Its value where a call has none.
+    /// Returns the value of an argument that was not passed.
     fn absent() -> Option<Self> {
         None
     }
 
-    /// Accepts a value, also when it is spelt in another way.
+    /// Accepts a value, also in another spelling.
     fn accept(value: &Value) -> Option<Self>;
 
-    /// Reads a value; `name` is the path of the argument, for errors.
+    /// Reads a value. `name` is the path of the argument, for errors.
     fn read(value: &Value, name: &str, _tool: &str) -> Result<Self, BadArguments> {
         Self::accept(value).ok_or_else(|| wrong(Self::KIND, value, name))
     }
@@ -32,17 +32,17 @@ pub(crate) trait Argument: Sized {
 
 /// A whole number, at least `LEAST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Whole<const LEAST: i64>(pub(crate) i64);
+pub(crate) struct WholeNumber<const LEAST: i64>(pub(crate) i64);
 
-/// How many bytes of text an answer may have.
-pub(crate) type MaxOutput = Whole<200>;
+/// The maximum size of an answer, in bytes of text.
+pub(crate) type MaxOutput = WholeNumber<200>;
 
 /// A number of seconds, not negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Seconds(pub(crate) f64);
 
 impl Argument for String {
-    const KIND: Kind = Kind::Text;
+    const KIND: FieldKind = FieldKind::Text;
 
     fn accept(value: &Value) -> Option<String> {
         value.as_str().map(str::to_owned)
@@ -50,7 +50,7 @@ impl Argument for String {
 }
 
 impl Argument for bool {
-    const KIND: Kind = Kind::Flag;
+    const KIND: FieldKind = FieldKind::Flag;
     const IS_REQUIRED: bool = false;
 
     fn absent() -> Option<bool> {
@@ -67,16 +67,16 @@ impl Argument for bool {
     }
 }
 
-impl<const LEAST: i64> Argument for Whole<LEAST> {
-    const KIND: Kind = Kind::Whole(LEAST);
+impl<const LEAST: i64> Argument for WholeNumber<LEAST> {
+    const KIND: FieldKind = FieldKind::Whole(LEAST);
 
-    fn accept(value: &Value) -> Option<Whole<LEAST>> {
-        whole(value).filter(|number| *number >= LEAST).map(Whole)
+    fn accept(value: &Value) -> Option<WholeNumber<LEAST>> {
+        whole(value).filter(|number| *number >= LEAST).map(WholeNumber)
     }
 }
 
 impl Argument for Seconds {
-    const KIND: Kind = Kind::Seconds;
+    const KIND: FieldKind = FieldKind::Seconds;
 
     fn accept(value: &Value) -> Option<Seconds> {
         let number: f64 = match value {
@@ -88,9 +88,9 @@ impl Argument for Seconds {
 }
 
 impl Argument for CellRef {
-    const KIND: Kind = Kind::Cell;
+    const KIND: FieldKind = FieldKind::Cell;
 
-    /// A number is an index, text is an id or digits.
+    /// A number is an index. Text is an id or the digits of an index.
     fn accept(value: &Value) -> Option<CellRef> {
         match value {
             Value::Number(_) => whole(value).filter(|index| *index >= 0).map(CellRef::Index),
@@ -104,7 +104,7 @@ impl Argument for CellRef {
 }
 
 impl Argument for Vec<CellRef> {
-    const KIND: Kind = Kind::Cells;
+    const KIND: FieldKind = FieldKind::Cells;
 
     fn accept(value: &Value) -> Option<Vec<CellRef>> {
         one_or_many(value)
@@ -112,7 +112,7 @@ impl Argument for Vec<CellRef> {
 }
 
 impl Argument for Vec<String> {
-    const KIND: Kind = Kind::Texts;
+    const KIND: FieldKind = FieldKind::Texts;
 
     fn accept(value: &Value) -> Option<Vec<String>> {
         one_or_many(value)
@@ -120,7 +120,7 @@ impl Argument for Vec<String> {
 }
 
 impl<T: Argument> Argument for Option<T> {
-    const KIND: Kind = T::KIND;
+    const KIND: FieldKind = T::KIND;
     const IS_REQUIRED: bool = false;
 
     fn absent() -> Option<Option<T>> {
@@ -136,9 +136,9 @@ impl<T: Argument> Argument for Option<T> {
     }
 }
 
-/// A list of objects; the errors of one of them name their place in the list.
+/// A list of objects. Errors name the position in the list.
 impl<T: Input> Argument for Vec<T> {
-    const KIND: Kind = Kind::Objects(T::FIELDS);
+    const KIND: FieldKind = FieldKind::Objects(T::FIELDS);
 
     fn accept(value: &Value) -> Option<Vec<T>> {
         Self::read(value, "", "").ok()
@@ -159,7 +159,7 @@ impl<T: Input> Argument for Vec<T> {
 macro_rules! choice {
     ($type:ident: $($word:literal => $variant:ident),+ $(,)?) => {
         impl $crate::input::Argument for $type {
-            const KIND: $crate::input::Kind = $crate::input::Kind::Choice(&[$($word),+]);
+            const KIND: $crate::input::FieldKind = $crate::input::FieldKind::Choice(&[$($word),+]);
 
             fn accept(value: &serde_json::Value) -> Option<$type> {
                 match value.as_str()?.trim().to_ascii_lowercase().as_str() {
@@ -177,7 +177,7 @@ choice!(CellType: "code" => Code, "markdown" => Markdown, "raw" => Raw);
 fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::String(digits) => digits.trim().parse().ok(),
-        // 3.0 is what some clients make of 3.
+        // Some clients send 3 as 3.0.
         Value::Number(number) => number.as_i64().or_else(|| {
             let float = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 1e15)?;
             Some(float as i64)
@@ -186,7 +186,7 @@ fn whole(value: &Value) -> Option<i64> {
     }
 }
 
-/// A list, or one value where several may be.
+/// Accepts a list, or a single value in place of a list.
 fn one_or_many<T: Argument>(value: &Value) -> Option<Vec<T>> {
     match list(value) {
         Some(items) => items.iter().map(T::accept).collect(),
@@ -194,7 +194,7 @@ fn one_or_many<T: Argument>(value: &Value) -> Option<Vec<T>> {
     }
 }
 
-/// A list, or one that was sent as text.
+/// Accepts a list, or the JSON text of one.
 fn list(value: &Value) -> Option<Vec<Value>> {
     match value {
         Value::Array(items) => Some(items.clone()),
@@ -203,7 +203,7 @@ fn list(value: &Value) -> Option<Vec<Value>> {
     }
 }
 
-fn wrong(kind: Kind, value: &Value, name: &str) -> BadArguments {
+fn wrong(kind: FieldKind, value: &Value, name: &str) -> BadArguments {
     BadArguments::Wrong {
         name: name.to_owned(),
         valid: kind.words(),

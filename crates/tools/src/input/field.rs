@@ -1,4 +1,4 @@
-//! Arguments as an agent reads about them: their schema, and the valid values in words.
+//! The schema of arguments, and their valid values in words.
 
 use serde_json::{Map, Value, json};
 
@@ -7,43 +7,42 @@ use super::Argument;
 /// An argument of a tool.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Its name.
+    /// The name.
     pub name: &'static str,
-    /// The values that it takes.
-    pub kind: Kind,
-    /// Whether a call must have it.
+    /// The accepted values.
+    pub kind: FieldKind,
+    /// Whether a call must pass the argument.
     pub required: bool,
-    /// Its meaning, where the name does not say it.
+    /// The description, if the name is not enough.
     pub description: &'static str,
-    /// Other names that are understood.
+    /// Aliases, which schemas do not list.
     pub also: &'static [&'static str],
 }
 
-/// The values that an argument takes.
+/// The values that an argument accepts.
 #[derive(Clone, Copy, Debug)]
-pub enum Kind {
+pub enum FieldKind {
     /// Text.
     Text,
     /// True or false.
     Flag,
-    /// A whole number, at least this.
+    /// A whole number with this minimum.
     Whole(i64),
     /// A number of seconds.
     Seconds,
     /// A cell: its id or its index.
     Cell,
-    /// Several cells.
+    /// A list of cells.
     Cells,
-    /// Several words.
+    /// A list of texts.
     Texts,
     /// One of these words.
     Choice(&'static [&'static str]),
-    /// Several objects with these fields.
+    /// A list of objects with these fields.
     Objects(&'static [Field]),
 }
 
 impl Field {
-    /// A field of a struct.
     pub(crate) const fn new<T: Argument>(
         name: &'static str,
         description: &'static str,
@@ -52,18 +51,19 @@ impl Field {
         Field { name: without_prefix(name), kind: T::KIND, required: T::IS_REQUIRED, description, also }
     }
 
-    /// All names that are understood, its own first.
+    /// Returns the name and all aliases.
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         std::iter::once(self.name).chain(self.also.iter().copied())
     }
 
-    /// `siblings` are the fields of its object, `around` those of the object that this one is listed in.
+    /// Builds the schema. `siblings` are the fields of the same object, `around` those of the
+    /// object that lists it.
     fn schema(&self, siblings: &[Field], around: &[Field]) -> Value {
-        let is_choice = |field: &Field| field.name == self.name && matches!(field.kind, Kind::Choice(_));
+        let is_choice = |field: &Field| field.name == self.name && matches!(field.kind, FieldKind::Choice(_));
         let mut schema = match self.kind {
-            Kind::Objects(fields) => json!({ "type": "array", "items": object(fields, siblings) }),
-            // A model reads the words once.
-            Kind::Choice(_) if around.iter().any(is_choice) => Kind::Text.schema(),
+            FieldKind::Objects(fields) => json!({ "type": "array", "items": object(fields, siblings) }),
+            // The enclosing object lists the words already.
+            FieldKind::Choice(_) if around.iter().any(is_choice) => FieldKind::Text.schema(),
             kind => kind.schema(),
         };
         if let (false, Value::Object(object)) = (self.description.is_empty(), &mut schema) {
@@ -73,41 +73,41 @@ impl Field {
     }
 }
 
-impl Kind {
+impl FieldKind {
     fn schema(self) -> Value {
-        // Some clients know no list of types, nor an enumeration without one.
+        // Some clients reject a list of types, or an enumeration without a type.
         let cell = || json!({ "anyOf": [{ "type": "string" }, { "type": "integer" }] });
         match self {
-            Kind::Text => json!({ "type": "string" }),
-            Kind::Flag => json!({ "type": "boolean" }),
-            // The refusal of a lower number names the least.
-            Kind::Whole(_) => json!({ "type": "integer" }),
-            Kind::Seconds => json!({ "type": "number" }),
-            Kind::Cell => cell(),
-            Kind::Cells => json!({ "type": "array", "items": cell() }),
-            Kind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
-            Kind::Choice(words) => json!({ "type": "string", "enum": words }),
-            Kind::Objects(fields) => json!({ "type": "array", "items": object(fields, &[]) }),
+            FieldKind::Text => json!({ "type": "string" }),
+            FieldKind::Flag => json!({ "type": "boolean" }),
+            // The refusal of a lower number names the minimum.
+            FieldKind::Whole(_) => json!({ "type": "integer" }),
+            FieldKind::Seconds => json!({ "type": "number" }),
+            FieldKind::Cell => cell(),
+            FieldKind::Cells => json!({ "type": "array", "items": cell() }),
+            FieldKind::Texts => json!({ "type": "array", "items": { "type": "string" } }),
+            FieldKind::Choice(words) => json!({ "type": "string", "enum": words }),
+            FieldKind::Objects(fields) => json!({ "type": "array", "items": object(fields, &[]) }),
         }
     }
 
-    /// The valid values in words.
+    /// Describes the valid values.
     pub(super) fn words(self) -> String {
         match self {
-            Kind::Text => "text".to_owned(),
-            Kind::Flag => "true or false".to_owned(),
-            Kind::Whole(least) => format!("a whole number from {least} on"),
-            Kind::Seconds => "a number of seconds".to_owned(),
-            Kind::Cell => "a cell id or an index from 0 on".to_owned(),
-            Kind::Cells => "a list of cell ids, indexes or ranges such as \"3-7\"".to_owned(),
-            Kind::Texts => "a list of texts".to_owned(),
-            Kind::Choice(words) => format!("one of {}", words.join(", ")),
-            Kind::Objects(fields) => format!("a list of objects with {}", listed(fields)),
+            FieldKind::Text => "text".to_owned(),
+            FieldKind::Flag => "true or false".to_owned(),
+            FieldKind::Whole(least) => format!("a whole number of at least {least}"),
+            FieldKind::Seconds => "a number of seconds".to_owned(),
+            FieldKind::Cell => "a cell id or a 0-based index".to_owned(),
+            FieldKind::Cells => "a list of cell ids, indexes or ranges such as \"3-7\"".to_owned(),
+            FieldKind::Texts => "a list of texts".to_owned(),
+            FieldKind::Choice(words) => format!("one of {}", words.join(", ")),
+            FieldKind::Objects(fields) => format!("a list of objects with {}", listed(fields)),
         }
     }
 }
 
-/// The schema of an object with these fields.
+/// Builds the schema of an object.
 pub(crate) fn schema(fields: &[Field]) -> Value {
     object(fields, &[])
 }
@@ -123,12 +123,12 @@ fn object(fields: &[Field], around: &[Field]) -> Value {
     schema
 }
 
-/// The names of fields.
+/// Lists the names of fields.
 pub(super) fn listed(fields: &[Field]) -> String {
     fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ")
 }
 
-/// A name that is also a keyword, without the mark of that.
+/// Strips the `r#` of a name that is also a keyword.
 const fn without_prefix(name: &'static str) -> &'static str {
     match name.as_bytes() {
         [b'r', b'#', ..] => name.split_at(2).1,

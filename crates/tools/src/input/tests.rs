@@ -4,14 +4,13 @@ use serde_json::json;
 use super::*;
 
 input! {
-    /// An input with each type
-    /// of argument.
+    /// An input with each type of argument.
     struct Everything {
         notebook | path: Option<String>,
         r#type | cell_type: CellType = "One of them",
         content | source: String,
         run: bool,
-        index: Option<Whole<-1>>,
+        index: Option<WholeNumber<-1>>,
         soft_wait: Option<Seconds>,
         cell | cell_index | cell_id: Option<CellRef>,
         cells: Option<Vec<CellRef>>,
@@ -64,16 +63,16 @@ fn documentation_is_the_description_and_types_are_the_schema() {
 }
 
 #[test]
-fn arguments_are_taken_as_they_are_and_as_clients_spell_them() {
+fn other_spellings_of_values_are_accepted() {
     let plain = json!({ "type": "code", "content": "x", "run": true, "index": 3, "soft_wait": 1.5 });
     let spelt = json!({ "type": "Code", "content": "x", "run": "True", "index": "3", "soft_wait": "1.5", "notebook": null });
     let input = checked(plain.clone());
     assert_eq!(input, checked(spelt));
     assert_eq!(input, checked(plain.to_string().into()));
     assert_eq!((input.r#type, input.run), (CellType::Code, true));
-    assert_eq!((input.index, input.soft_wait), (Some(Whole(3)), Some(Seconds(1.5))));
+    assert_eq!((input.index, input.soft_wait), (Some(WholeNumber(3)), Some(Seconds(1.5))));
     assert_eq!(input.notebook, None);
-    assert_eq!(checked(json!({ "type": "raw", "content": "", "index": 2.0 })).index, Some(Whole(2)));
+    assert_eq!(checked(json!({ "type": "raw", "content": "", "index": 2.0 })).index, Some(WholeNumber(2)));
 }
 
 #[test]
@@ -89,13 +88,13 @@ fn cells_are_ids_or_indexes_one_or_many() {
 }
 
 #[test]
-fn names_that_clients_used_before_are_understood() {
+fn aliases_of_arguments_are_accepted() {
     let now = json!({ "notebook": "n.ipynb", "type": "raw", "cell": 3, "content": "x" });
     let before = json!({ "path": "n.ipynb", "cell_type": "raw", "cell_index": 3, "source": "x" });
     assert_eq!(checked(now), checked(before));
     assert_eq!(
         refused(json!({ "notebook": "a", "path": "b" })),
-        "`notebook` and `path` are one argument: give one of them"
+        "`notebook` and `path` are the same argument; give only one"
     );
     let pieces =
         checked(json!({ "type": "raw", "content": "", "pieces": [{ "code": "1", "title": "one" }] }));
@@ -111,13 +110,13 @@ fn a_wrong_value_is_refused_with_a_valid_one() {
     };
     assert_eq!(refused(json!([])), "the arguments must be an object");
     assert_eq!(refused(json!({ "type": "raw" })), "`content` is missing: it must be text");
-    assert_eq!(with("cell", json!(-1)), "`cell` must be a cell id or an index from 0 on, not -1");
-    assert_eq!(with("cell", json!("-1")), "`cell` must be a cell id or an index from 0 on, not \"-1\"");
+    assert_eq!(with("cell", json!(-1)), "`cell` must be a cell id or a 0-based index, not -1");
+    assert_eq!(with("cell", json!("-1")), "`cell` must be a cell id or a 0-based index, not \"-1\"");
     assert_eq!(with("content", json!(7)), "`content` must be text, not 7");
     assert_eq!(with("run", json!("yes")), "`run` must be true or false, not \"yes\"");
     assert_eq!(
         with("colour", json!("red")),
-        "there is no argument `colour`: everything takes notebook, type, content, run, index, soft_wait, cell, cells, names, pieces"
+        "unknown argument `colour`; everything takes notebook, type, content, run, index, soft_wait, cell, cells, names, pieces"
     );
     assert_eq!(with("type", json!("cod")), "`type` must be one of code, markdown, raw, not \"cod\"");
     assert_eq!(
@@ -129,7 +128,7 @@ fn a_wrong_value_is_refused_with_a_valid_one() {
         "`pieces` must be a list of objects with code, title, type, not \"x\""
     );
     assert_eq!(with("names", json!([1])), "`names` must be a list of texts, not [1]");
-    assert_eq!(with("index", json!(-2)), "`index` must be a whole number from -1 on, not -2");
+    assert_eq!(with("index", json!(-2)), "`index` must be a whole number of at least -1, not -2");
     let long = with("cell", json!({ "x": "y".repeat(10_000_000) }));
     assert!(long.len() < 200, "{}", long.len());
 }

@@ -1,4 +1,4 @@
-//! A prompt file: a header in YAML between lines of three dashes, then the text.
+//! A prompt file: a YAML header between lines of `---`, then the text.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::mode::Mode;
 
-/// A prompt file that was read.
+/// A parsed prompt file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PromptFile {
     pub(super) name: String,
@@ -19,32 +19,32 @@ pub(super) struct PromptFile {
     pub(super) body: String,
 }
 
-/// A prompt file that cannot be used.
+/// An unusable prompt file.
 #[derive(Debug, thiserror::Error)]
 #[error("{path}: {flaw}", path = .path.display())]
 pub struct BadPrompt {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
-    pub flaw: Flaw,
+    /// The problem.
+    pub flaw: PromptFlaw,
 }
 
-/// What is wrong with a prompt file.
+/// A problem with a prompt file.
 #[derive(Debug, thiserror::Error)]
-pub enum Flaw {
-    /// It does not begin with a header.
-    #[error("the file does not begin with a header between two lines of ---")]
+pub enum PromptFlaw {
+    /// The file does not start with a header.
+    #[error("no header: the file must start with one between two lines of ---")]
     NoHeader,
-    /// Its header does not say what it must.
-    #[error("the header cannot be used: {0}")]
+    /// The header is not valid.
+    #[error("invalid header: {0}")]
     Header(String),
-    /// It cannot be read.
-    #[error("the file cannot be read: {0}")]
+    /// The file cannot be read.
+    #[error("cannot read the file: {0}")]
     Unreadable(#[from] io::Error),
 }
 
 impl BadPrompt {
-    /// What to do about it.
+    /// Describes a valid header.
     pub fn hint(&self) -> &'static str {
         "a header has the lines `description: …`, `mode: agent` or `mode: [ask, edit]`, and `order: 80`"
     }
@@ -52,7 +52,7 @@ impl BadPrompt {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Header {
+struct PromptHeader {
     description: String,
     mode: OneOrMany,
     order: i64,
@@ -66,21 +66,21 @@ enum OneOrMany {
 }
 
 impl PromptFile {
-    pub(super) fn parse(name: &str, path: Option<PathBuf>, text: &str) -> Result<PromptFile, Flaw> {
+    pub(super) fn parse(name: &str, path: Option<PathBuf>, text: &str) -> Result<PromptFile, PromptFlaw> {
         let text = text.replace("\r\n", "\n");
-        let rest = text.strip_prefix("---\n").ok_or(Flaw::NoHeader)?;
+        let rest = text.strip_prefix("---\n").ok_or(PromptFlaw::NoHeader)?;
         let (header, body) = match rest.split_once("\n---\n") {
             Some(parts) => parts,
-            None => (rest.strip_suffix("\n---").ok_or(Flaw::NoHeader)?, ""),
+            None => (rest.strip_suffix("\n---").ok_or(PromptFlaw::NoHeader)?, ""),
         };
-        let header: Header =
-            serde_saphyr::from_str(header).map_err(|error| Flaw::Header(first_line(&error.to_string())))?;
+        let header: PromptHeader = serde_saphyr::from_str(header)
+            .map_err(|error| PromptFlaw::Header(first_line(&error.to_string())))?;
         let words = match header.mode {
             OneOrMany::One(word) => vec![word],
             OneOrMany::Many(words) => words,
         };
         let modes = words.iter().map(|word| word.parse()).collect::<Result<Vec<Mode>, _>>();
-        let modes = modes.map_err(|unknown| Flaw::Header(unknown.to_string()))?;
+        let modes = modes.map_err(|unknown| PromptFlaw::Header(unknown.to_string()))?;
         Ok(PromptFile {
             name: name.to_owned(),
             path,
@@ -92,7 +92,7 @@ impl PromptFile {
     }
 }
 
-/// The prompt files of a folder; none if there is no such folder.
+/// Reads the prompt files of a folder. A missing folder has none.
 pub(super) fn in_folder(folder: &Path) -> Result<Vec<PromptFile>, BadPrompt> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -105,7 +105,7 @@ pub(super) fn in_folder(folder: &Path) -> Result<Vec<PromptFile>, BadPrompt> {
     paths.iter().map(|path| read(path)).collect()
 }
 
-/// One prompt file.
+/// Reads a prompt file.
 pub(super) fn read(path: &Path) -> Result<PromptFile, BadPrompt> {
     let bad = |flaw| BadPrompt { path: path.to_owned(), flaw };
     let text = fs::read_to_string(path).map_err(|error| bad(error.into()))?;
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_header_says_for_whom_a_file_is() {
+    fn a_header_names_the_modes_of_a_file() {
         let file = PromptFile::parse(
             "a.md",
             None,
@@ -139,16 +139,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_used_says_why() {
+    fn an_unusable_file_has_a_reason() {
         let check = |text: &str, said: &str| {
             let flaw = PromptFile::parse("a.md", None, text).unwrap_err().to_string();
             assert!(flaw.contains(said), "{text:?}: {flaw}");
         };
-        check("Just text", "does not begin with a header");
-        check("---\nmode: agent\n", "does not begin with a header");
+        check("Just text", "no header");
+        check("---\nmode: agent\n", "no header");
         check("---\ndescription: d\norder: 1\n---\n", "mode");
         check("---\ndescription: d\nmode: plan\norder: 1\n---\n", "\"plan\" is not a mode");
-        check("---\ndescription: d\nmode: agent\norder: first\n---\n", "header cannot be used");
+        check("---\ndescription: d\nmode: agent\norder: first\n---\n", "invalid header");
         check("---\ndescription: d\nmode: agent\norder: 1\ncolour: red\n---\n", "colour");
     }
 

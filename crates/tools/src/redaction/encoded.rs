@@ -1,5 +1,5 @@
-//! Long runs of base64 and hexadecimal digits whose plain text has a credential in it: secrets of Kubernetes, settings of
-//! Docker, keys in cluster files.
+//! Finds credentials in long runs of base64 and hexadecimal digits, as in Kubernetes secrets,
+//! Docker settings and cluster files.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,17 +9,17 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use base64::{Engine, alphabet};
 
 use super::values::{has_both_cases, has_digit, is_hex};
-use super::{Found, places, scan};
+use super::{SecretSpan, positions, scan};
 
-/// No shorter run has a credential in it; a longer one is a picture.
+/// Bounds on the length of a run. Longer runs are pictures.
 const SHORTEST: usize = 24;
 const LONGEST: usize = 16 * 1024;
 
-/// How often a text is encoded at most.
+/// Layers of encoding that are undone.
 const DEEPEST: usize = 2;
 
-/// Where encoded credentials stand in a text.
-pub(super) fn find(text: &str, depth: usize) -> Vec<Found<'static>> {
+/// Finds encoded credentials in a text.
+pub(super) fn find(text: &str, depth: usize) -> Vec<SecretSpan<'static>> {
     let mut found = Vec::new();
     if depth < DEEPEST {
         for run in runs(text.as_bytes()) {
@@ -29,7 +29,7 @@ pub(super) fn find(text: &str, depth: usize) -> Vec<Found<'static>> {
     found
 }
 
-fn look(text: &str, run: Range<usize>, depth: usize) -> Option<Found<'static>> {
+fn look(text: &str, run: Range<usize>, depth: usize) -> Option<SecretSpan<'static>> {
     let letters = &text[run.clone()];
     if text[run.end..].starts_with('.')
         && letters.len() < 32
@@ -38,27 +38,27 @@ fn look(text: &str, run: Range<usize>, depth: usize) -> Option<Found<'static>> {
         let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
         let length = text.as_bytes()[run.start..].iter().take_while(is_part).count();
         let whole = run.start..run.start + length;
-        if places::is_discord(&text[whole.clone()]) {
-            return Some(Found { range: whole, label: "Discord token" });
+        if positions::is_discord(&text[whole.clone()]) {
+            return Some(SecretSpan { range: whole, label: "Discord token" });
         }
     }
     let plain = match is_hex(letters) {
         true => hexadecimal(letters)?,
-        // A name or a word has no digits among letters of both kinds.
+        // Names and words do not mix digits with letters of both cases.
         false if has_digit(letters) && has_both_cases(letters) => base64(letters)?,
         false => return None,
     };
     let inner = scan::plain(&plain, depth + 1);
-    inner.into_iter().next().map(|inner| Found { range: run, label: inner.label })
+    inner.into_iter().next().map(|inner| SecretSpan { range: run, label: inner.label })
 }
 
-/// The letters of base64, in either alphabet.
+/// The characters of base64, in both alphabets.
 static PARTS: LazyLock<[bool; 256]> = LazyLock::new(|| {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"+/_-".contains(&byte);
     std::array::from_fn(|byte| u8::try_from(byte).is_ok_and(is_part))
 });
 
-/// Runs of letters that may stand for bytes. Only every so many letters are looked at until one is met.
+/// Finds runs of encoded bytes. Samples one byte in `SHORTEST` until it hits a run.
 fn runs(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let is_part = |byte: u8| PARTS[usize::from(byte)];
     let (mut at, mut seen) = (SHORTEST - 1, 0);
@@ -89,9 +89,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The text that base64 stands for, in either of its alphabets.
+/// Decodes base64 in either alphabet. Returns `None` if the result is not text.
 pub(super) fn base64(letters: &str) -> Option<String> {
-    /// Most runs are no text, which the first bytes show.
+    /// The first bytes show that most runs are not text.
     const FIRST: usize = 16;
     let letters: Cow<'_, str> = match letters.contains(['-', '_']) {
         true => letters.replace('-', "+").replace('_', "/").into(),

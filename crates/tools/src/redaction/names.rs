@@ -1,8 +1,9 @@
-//! Names that say that a secret follows: `DB_PASSWORD`, `apiKey`, `client-secret`, and not `max_tokens` or `tokenizer`.
+//! Recognises names that announce a secret: `DB_PASSWORD`, `apiKey`, `client-secret`, but not
+//! `max_tokens` or `tokenizer`.
 
 use std::ops::Range;
 
-/// Words in names, as the search looks for them, without case.
+/// Keywords in names, ignoring case.
 pub(super) const WORDS: &[&str] = &[
     "password",
     "passwd",
@@ -19,22 +20,22 @@ pub(super) const WORDS: &[&str] = &[
     "sig",
 ];
 
-/// How sure a name is.
+/// The kind of secret that a name announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Strength {
-    /// A person chose it: it may be short.
+pub(super) enum SecretKind {
+    /// Chosen by a user: may be short.
     Password,
-    /// A program made it: it looks random.
+    /// Made by a program: looks random.
     Secret,
-    /// Some key, perhaps of a table or a cache.
+    /// A key of some kind, perhaps of a table or a cache.
     Key,
-    /// Letters that stand for a name and a password.
+    /// An encoded user name and password.
     Auth,
     /// Pairs of names and values.
     Cookie,
 }
 
-/// Words before `key` that make it a secret one.
+/// Words before `key` that make it a secret.
 const QUALIFIERS: &[&str] = &[
     "api",
     "access",
@@ -71,7 +72,7 @@ const QUALIFIERS: &[&str] = &[
     "project",
 ];
 
-/// Words before `key` of tables, caches and the like.
+/// Words before `key` for tables, caches and similar uses.
 const PLAIN_KEYS: &[&str] = &[
     "primary",
     "foreign",
@@ -99,7 +100,7 @@ const PLAIN_KEYS: &[&str] = &[
     "merge",
 ];
 
-/// Words before `token` in the language of models and of lists in pages.
+/// Words before `token` for language models and pagination.
 const PLAIN_TOKENS: &[&str] = &[
     "max",
     "min",
@@ -128,7 +129,7 @@ const PLAIN_TOKENS: &[&str] = &[
     "completion",
 ];
 
-/// Words behind the word for a secret which say that the value is about one, and none itself.
+/// Words after the keyword which show that the value only describes a secret.
 const ABOUT: &[&str] = &[
     "count",
     "counts",
@@ -224,15 +225,15 @@ const ABOUT: &[&str] = &[
     "checksum",
 ];
 
-/// A name with a word for a secret in it.
-pub(super) struct Name {
+/// A name with a keyword in it.
+pub(super) struct SecretName {
     pub(super) range: Range<usize>,
-    pub(super) strength: Strength,
+    pub(super) strength: SecretKind,
     pub(super) is_upper: bool,
 }
 
-/// The name around a word for a secret, if it is one of a secret.
-pub(super) fn around(text: &str, word: Range<usize>) -> Option<Name> {
+/// Returns the name around a keyword, if it announces a secret.
+pub(super) fn around(text: &str, word: Range<usize>) -> Option<SecretName> {
     const LONGEST: usize = 64;
     let bytes = text.as_bytes();
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
@@ -249,16 +250,16 @@ pub(super) fn around(text: &str, word: Range<usize>) -> Option<Name> {
     let tail = before.trim_end_matches(['_', '-', '.']);
     let last = tail.rsplit(['_', '-', '.']).next().unwrap_or_default();
     let strength = match lower.as_str() {
-        _ if is_pass_phrase => Strength::Password,
-        "pass" | "pwd" if is_new && !goes_on(letters, behind) => Strength::Password,
-        "secret" => Strength::Secret,
-        "token" if !PLAIN_TOKENS.iter().any(|word| last.ends_with(word)) => Strength::Secret,
-        "cred" if ["s", "ential"].iter().any(|rest| starts_with(behind, rest)) => Strength::Secret,
-        "key" if QUALIFIERS.iter().any(|word| tail.ends_with(word)) => Strength::Secret,
-        "key" if is_new && !PLAIN_KEYS.contains(&last) && (!tail.is_empty() || is_query) => Strength::Key,
-        "auth" if is_new && (behind.is_empty() || starts_with(behind, "orization")) => Strength::Auth,
-        "cookie" if is_new && !goes_on(letters, behind) => Strength::Cookie,
-        "sig" if tail.is_empty() && behind.is_empty() && is_query => Strength::Secret,
+        _ if is_pass_phrase => SecretKind::Password,
+        "pass" | "pwd" if is_new && !goes_on(letters, behind) => SecretKind::Password,
+        "secret" => SecretKind::Secret,
+        "token" if !PLAIN_TOKENS.iter().any(|word| last.ends_with(word)) => SecretKind::Secret,
+        "cred" if ["s", "ential"].iter().any(|rest| starts_with(behind, rest)) => SecretKind::Secret,
+        "key" if QUALIFIERS.iter().any(|word| tail.ends_with(word)) => SecretKind::Secret,
+        "key" if is_new && !PLAIN_KEYS.contains(&last) && (!tail.is_empty() || is_query) => SecretKind::Key,
+        "auth" if is_new && (behind.is_empty() || starts_with(behind, "orization")) => SecretKind::Auth,
+        "cookie" if is_new && !goes_on(letters, behind) => SecretKind::Cookie,
+        "sig" if tail.is_empty() && behind.is_empty() && is_query => SecretKind::Secret,
         _ => return None,
     };
     let known = ["ential", "entials", "s", "orization"];
@@ -273,14 +274,14 @@ pub(super) fn around(text: &str, word: Range<usize>) -> Option<Name> {
         || !goes_on("s", rest) && starts_with(behind, "s");
     let is_about = words(rest).iter().any(|word| ABOUT.contains(&word.as_str()));
     let is_upper = !text[range.clone()].contains(|letter: char| letter.is_ascii_lowercase());
-    (is_known && !is_about).then_some(Name { range, strength, is_upper })
+    (is_known && !is_about).then_some(SecretName { range, strength, is_upper })
 }
 
 fn starts_with(text: &str, start: &str) -> bool {
     text.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start))
 }
 
-/// Whether a word begins here: behind no letter, or with a capital behind a small one.
+/// Returns whether a word starts here: not after a letter, or with a capital after a small letter.
 fn starts_anew(text: &str, word: &Range<usize>) -> bool {
     let first = text.as_bytes()[word.start];
     let before = text.as_bytes()[..word.start].last();
@@ -289,7 +290,7 @@ fn starts_anew(text: &str, word: &Range<usize>) -> bool {
     })
 }
 
-/// Whether the word goes on behind itself, as in `tokenizer`.
+/// Returns whether the word continues, as in `tokenizer`.
 fn goes_on(word: &str, behind: &str) -> bool {
     let is_small = word.ends_with(|letter: char| letter.is_ascii_lowercase());
     behind.starts_with(|letter: char| match is_small {
@@ -298,7 +299,7 @@ fn goes_on(word: &str, behind: &str) -> bool {
     })
 }
 
-/// The words of a name, in small letters.
+/// Splits a name into words, in lower case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_small = false;
@@ -320,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_secrets_are_told_from_names_of_other_things() {
+    fn names_of_secrets_are_recognised() {
         let strength = |name: &str| {
             let lower = name.to_ascii_lowercase();
             WORDS.iter().find_map(|word| {
@@ -340,7 +341,7 @@ mod tests {
             "spring.datasource.password",
             "ssh-passphrase",
         ] {
-            assert_eq!(strength(name), Some(Strength::Password), "{name}");
+            assert_eq!(strength(name), Some(SecretKind::Password), "{name}");
         }
         for name in [
             "secret",
@@ -363,7 +364,7 @@ mod tests {
             "credentials",
             "TOKEN_GITHUB",
         ] {
-            assert_eq!(strength(name), Some(Strength::Secret), "{name}");
+            assert_eq!(strength(name), Some(SecretKind::Secret), "{name}");
         }
         for name in [
             "max_tokens",

@@ -1,20 +1,20 @@
-//! Private keys as files have them: lines of base64 between two marks. Of one that was cut, what is left of it, as long as
-//! one of its marks or its first line is there.
+//! Finds private keys: lines of base64 between two markers. A key that was cut is found as long as
+//! a marker or the first line is left.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Found;
+use super::SecretSpan;
 
-/// What the mark of a key says.
+/// The label of a redacted key.
 pub(super) const LABEL: &str = "private key";
 
-/// No key is longer.
+/// The maximum length of a key.
 const LONGEST: usize = 16 * 1024;
 
-/// So many letters that stand for bytes are taken for a line of a key beside its marks; most have 64.
+/// Characters of a line that counts as part of a key. Most lines have 64.
 const LINE: usize = 32;
 
 static MARKS: LazyLock<Regex> = LazyLock::new(|| {
@@ -22,14 +22,15 @@ static MARKS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(marks).expect("a test makes this one")
 });
 
-/// How a key begins without its mark: RSA, the general form with RSA, elliptic curves and Ed25519, and OpenSSH's own.
+/// The first characters of a key without its marker: RSA, PKCS#8 with RSA, elliptic curves and
+/// Ed25519, OpenSSH.
 static HEADS: LazyLock<Regex> = LazyLock::new(|| {
     let heads = r"MII[A-Za-z0-9+/]{2}[AQgw]IBA(?:AKC|DAN)|MI[GH][A-Za-z0-9+/]AgEAM|MHcCAQEEI|MIGkAgEBBD|MC4CAQAwBQYDK2VwBCIE|b3BlbnNzaC1rZXktdjE";
     Regex::new(heads).expect("a test makes this one")
 });
 
-/// Where private keys stand in a text.
-pub(super) fn find(text: &str) -> Vec<Found<'static>> {
+/// Finds private keys in a text.
+pub(super) fn find(text: &str) -> Vec<SecretSpan<'static>> {
     let mut ranges: Vec<Range<usize>> = Vec::new();
     if text.contains("PRIVATE KEY") {
         let mut seen = 0;
@@ -54,10 +55,10 @@ pub(super) fn find(text: &str) -> Vec<Found<'static>> {
             ranges.push(key);
         }
     }
-    ranges.into_iter().map(|range| Found { range, label: LABEL }).collect()
+    ranges.into_iter().map(|range| SecretSpan { range, label: LABEL }).collect()
 }
 
-/// From the first mark to the last, or as far as the key goes.
+/// Returns the range from the BEGIN marker to the END marker, or to the end of the key.
 fn behind(text: &str, mark: Range<usize>) -> Option<Range<usize>> {
     const END: &str = "-----END ";
     let rest = &text[mark.end..text.floor_char_boundary(mark.end + LONGEST)];
@@ -70,12 +71,12 @@ fn behind(text: &str, mark: Range<usize>) -> Option<Range<usize>> {
     (length > 0).then(|| mark.start..mark.end + length)
 }
 
-/// The lines that stand before the last mark, and the mark. What was looked at already is left alone.
+/// Returns the key lines before an END marker, and the marker. Leaves out text before `seen`.
 fn before(text: &str, seen: usize, mark: Range<usize>) -> Option<Range<usize>> {
     let from = text.ceil_char_boundary(seen.max(mark.start.saturating_sub(LONGEST)));
     let text = &text[from..];
     let all: Vec<Range<usize>> = lines(&text[..mark.start - from]).collect();
-    // Beside the mark itself stands at most its number; the line before it is as short as what is left of the key.
+    // The marker shares its line with a line number at most. The last line of a key may be short.
     let (mut start, mut short) = (None, 2);
     for line in all.into_iter().rev() {
         match longest(&text[line.clone()]) {
@@ -91,7 +92,7 @@ fn before(text: &str, seen: usize, mark: Range<usize>) -> Option<Range<usize>> {
     start.map(|start| start..mark.end)
 }
 
-/// A key without its first mark, which begins here.
+/// Returns the key without a BEGIN marker that starts here.
 fn headless(text: &str, start: usize) -> Option<Range<usize>> {
     if text[..start].ends_with(is_base64) {
         return None;
@@ -102,7 +103,7 @@ fn headless(text: &str, start: usize) -> Option<Range<usize>> {
     run.map(|_| start..start + body(rest, false))
 }
 
-/// How far lines of a key go. Behind its mark something may be said about it first.
+/// Returns the length of the key lines. Headers may follow the marker.
 fn body(text: &str, is_marked: bool) -> usize {
     let mut end = 0;
     for line in lines(text) {
@@ -119,14 +120,14 @@ fn body(text: &str, is_marked: bool) -> usize {
     end
 }
 
-/// The only run of a line that may be the last of a key, beside its number.
+/// Returns the only run of a line that may end a key, beside a line number.
 fn short(line: &str) -> Option<Range<usize>> {
     let run = runs(line).last()?;
     let is_number = |run: Range<usize>| line[run].bytes().all(|letter| letter.is_ascii_digit());
     runs(line).all(|other| other == run || is_number(other)).then_some(run)
 }
 
-/// The lines of a text, also of one in which a backslash and a letter stand for the end of a line.
+/// Splits a text into lines. An escaped line end counts too.
 fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut next = Some(0);
     std::iter::from_fn(move || {
@@ -142,7 +143,7 @@ fn lines(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// The longest run of letters that stand for bytes.
+/// Returns the longest run of base64 characters.
 fn longest(line: &str) -> Option<Range<usize>> {
     runs(line).max_by_key(Range::len)
 }
@@ -156,13 +157,13 @@ fn runs(line: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Whether a line is one of a key: its number, quotes and the like may stand beside it.
+/// Returns whether a line belongs to a key. A line number, quotes and similar may stand beside it.
 fn is_line(line: &str, run: &Range<usize>) -> bool {
     const BESIDE: usize = 24;
     is_mixed(&line[run.clone()]) && line.trim().len() - run.len() <= BESIDE
 }
 
-/// Whether a run is as long and as mixed as a line of a key.
+/// Returns whether a run is as long and as mixed as a line of a key.
 fn is_mixed(run: &str) -> bool {
     run.len() >= LINE
         && run.contains(|letter: char| letter.is_ascii_lowercase())

@@ -1,8 +1,9 @@
-//! The rules of gitleaks as data (`rules/gitleaks.toml`): a rule is looked at near one of its keywords only, and its
-//! expression is made when a keyword is met for the first time.
+//! The gitleaks rules as data (`rules/gitleaks.toml`). A rule runs only near one of its keywords,
+//! and its expression compiles when a keyword first occurs.
 //!
-//! To take newer rules, put `config/gitleaks.toml` of a release of gitleaks in the place of the file, and run the tests of
-//! this module: they name rules that do not compile, and texts that a new rule takes by mistake.
+//! To update the rules, replace the file with `config/gitleaks.toml` of a gitleaks release and run
+//! the tests of this module. They name rules that do not compile, and texts that a new rule redacts
+//! by mistake.
 
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
@@ -10,14 +11,14 @@ use std::sync::{LazyLock, OnceLock};
 use regex::bytes::{Regex, RegexBuilder};
 use toml::de::{DeTable, DeValue};
 
-use super::Found;
-use super::values::{entropy, has_digit, has_letter, is_no_stand_in};
+use super::SecretSpan;
+use super::values::{entropy, has_digit, has_letter, is_not_placeholder};
 
 const FILE: &str = include_str!("rules/gitleaks.toml");
 
-/// Rules that are not used. Other parts of this module find the same and more, unless a reason is given.
+/// Rules that are not used. Other parts of this module cover them better, unless a reason is given.
 const UNUSED: &[&str] = &[
-    // Too general for text that is no source file; `names.rs` judges assignments.
+    // Too general for text that is not source code; `names.rs` judges assignments.
     "generic-api-key",
     "hashicorp-tf-password",
     "kubernetes-secret-yaml",
@@ -25,9 +26,9 @@ const UNUSED: &[&str] = &[
     "freemius-secret-key",
     "curl-auth-header",
     "curl-auth-user",
-    // Any git hash.
+    // Matches any git hash.
     "sourcegraph-access-token",
-    // Keywords that stand in most texts; `tokens.rs` has these kinds.
+    // Keywords in most texts; `tokens.rs` covers these kinds.
     "airtable-personnal-access-token",
     "jwt",
     "jwt-base64",
@@ -35,7 +36,7 @@ const UNUSED: &[&str] = &[
     "vault-service-token",
     "sendgrid-api-token",
     "private-key",
-    // A fixed prefix without the secret behind it.
+    // A fixed prefix without the secret.
     "aws-amazon-bedrock-api-key-short-lived",
     // Public by design.
     "adobe-client-id",
@@ -51,7 +52,7 @@ const UNUSED: &[&str] = &[
     "plaid-client-id",
 ];
 
-/// Keywords that stand in most sources. A rule without another one is not used.
+/// Keywords in most source files. A rule with no other keyword is not used.
 const COMMON: &[&str] = &["live_", "test_", "pat.", "sat.", "ext_", "sc_"];
 
 /// A rule of the file.
@@ -59,10 +60,10 @@ pub(super) struct Rule {
     pub(super) label: String,
     pub(super) keywords: Vec<String>,
     pattern: String,
-    /// The least entropy of a secret.
+    /// The minimum entropy of a secret.
     least: f64,
     group: usize,
-    /// Whether the name of a service beside any letters makes them a secret.
+    /// Whether the name of a service beside any characters makes them a secret.
     is_by_name: bool,
     expression: OnceLock<Option<Regex>>,
 }
@@ -70,7 +71,7 @@ pub(super) struct Rule {
 pub(super) static RULES: LazyLock<Vec<Rule>> =
     LazyLock::new(|| entries(FILE).iter().filter_map(Rule::new).collect());
 
-/// The rules of a file of gitleaks.
+/// Parses the rules of a gitleaks file.
 fn entries(file: &str) -> Vec<DeTable<'_>> {
     let mut file = DeTable::parse(file).expect("a test reads this file").into_inner();
     let rules = file.remove("rules").map(|rules| rules.into_inner());
@@ -82,15 +83,16 @@ fn entries(file: &str) -> Vec<DeTable<'_>> {
     tables.collect()
 }
 
-/// How far before a keyword a match may begin, and how far behind it end.
+/// How far a match may start before a keyword and end after it.
 const BEFORE: usize = 64;
 const BEHIND: usize = 2048;
 
 impl Rule {
     fn new(entry: &DeTable<'_>) -> Option<Rule> {
-        /// Words before the name of the service, which cost time and change nothing.
+        /// Words before the service name: slow to match, and without effect.
         const LEAD: &str = r"[\w.-]{0,50}?";
-        /// The end of a secret in a source file. Here one also ends at a comma, a bracket or an ampersand.
+        /// The end of a secret in source code. Here a comma, a bracket or an ampersand also ends
+        /// it.
         const END: &str = r#"(?:[\x60'"\s;]|\\[nr]|$)"#;
         let value = |key: &str| entry.get(key).map(|value| value.get_ref());
         let id = value("id")?.as_str()?;
@@ -120,13 +122,14 @@ impl Rule {
 
     fn expression(&self) -> Option<&Regex> {
         let make = || {
-            // As in Go: classes such as \w are ASCII. Small caches, since many rules may be met over time.
+            // As in Go, classes such as `\w` are ASCII. Small caches, because many rules may
+            // compile over time.
             RegexBuilder::new(&self.pattern).unicode(false).dfa_size_limit(128 * 1024).build().ok()
         };
         self.expression.get_or_init(make).as_ref()
     }
 
-    /// Whether one of the keywords stands at a place of the text.
+    /// Returns whether a keyword is at a position of the text.
     pub(super) fn is_at(&self, text: &str, at: usize) -> bool {
         let rest = &text.as_bytes()[at..];
         self.keywords.iter().any(|word| {
@@ -134,8 +137,8 @@ impl Rule {
         })
     }
 
-    /// The secrets around a keyword that stands at a place of the text; and up to where the text was looked at.
-    pub(super) fn find(&'static self, text: &str, at: usize, found: &mut Vec<Found<'static>>) -> usize {
+    /// Finds the secrets around the keyword at a position. Returns the end of the examined text.
+    pub(super) fn find(&'static self, text: &str, at: usize, found: &mut Vec<SecretSpan<'static>>) -> usize {
         let from = text.floor_char_boundary(at.saturating_sub(BEFORE));
         let to = text.ceil_char_boundary((at + BEHIND).min(text.len()));
         let window = &text.as_bytes()[..to];
@@ -149,22 +152,22 @@ impl Rule {
             next = secret.end();
             let range = whole(text, secret.range(), to);
             if text.get(range.clone()).is_some_and(|secret| self.is_one(secret)) {
-                found.push(Found { range, label: &self.label });
+                found.push(SecretSpan { range, label: &self.label });
             }
         }
         if to == text.len() { to } else { to - BEHIND / 2 }
     }
 
     fn is_one(&self, secret: &str) -> bool {
-        /// Of a secret that only the name of a service beside it tells.
+        /// The minimum for a secret that only a service name announces.
         const BY_NAME: f64 = 3.0;
         let least = if self.is_by_name { self.least.max(BY_NAME) } else { self.least };
         let is_mixed = !self.is_by_name || has_digit(secret) && has_letter(secret);
-        is_mixed && is_no_stand_in(secret) && entropy(secret) >= least
+        is_mixed && is_not_placeholder(secret) && entropy(secret) >= least
     }
 }
 
-/// All of a secret of which the window showed the beginning.
+/// Extends a secret that the window cut off.
 fn whole(text: &str, mut range: Range<usize>, window: usize) -> Range<usize> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte);
     if range.end == window {
@@ -178,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rule_that_is_used_compiles_and_every_other_is_there() {
+    fn every_rule_compiles_and_every_unused_one_exists() {
         let ids: Vec<DeTable<'_>> = entries(FILE);
         let is_there = |id: &str| ids.iter().any(|rule| rule["id"].get_ref().as_str() == Some(id));
         assert!(RULES.len() > 150, "{}", RULES.len());

@@ -7,15 +7,15 @@ use serde_json::json;
 
 use super::*;
 
-/// Nobody's: as long and as mixed as those that someone has.
+/// Made up: as long and as mixed as real keys.
 const BODY: &str = "aB3dE5fG7hJ9kL2mN4pQ6rS8tU0vW1xY3zA5bC7dE9fG2hJ4kL6m";
 
 fn seen(text: &str) -> String {
     Redaction::default().text(text).into_owned()
 }
 
-/// Credentials as they are given out, with what stands in their place. Put together here, so that nobody takes them for
-/// real ones.
+/// Credentials in their usual form, with their labels. Assembled here, so that scanners do not
+/// report them.
 fn credentials() -> Vec<(String, &'static str)> {
     let with = |prefix: &str, length: usize| format!("{prefix}{}", &BODY[..length]);
     let hex = "0123456789abcdef0123456789abcdef";
@@ -54,7 +54,7 @@ fn credentials() -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn credentials_of_every_known_shape_are_taken_out_wherever_they_stand() {
+fn credentials_of_every_known_kind_are_redacted_anywhere() {
     for (credential, label) in credentials() {
         let mark = format!("[redacted: {label}]");
         for (before, after) in [
@@ -73,7 +73,7 @@ fn credentials_of_every_known_shape_are_taken_out_wherever_they_stand() {
 }
 
 #[test]
-fn secrets_are_known_by_what_stands_around_them() {
+fn secrets_are_found_by_their_context() {
     let key = &BODY[..40];
     let table = [
         (
@@ -102,7 +102,7 @@ fn secrets_are_known_by_what_stands_around_them() {
     }
 }
 
-/// A key of 2048 bits as a file has it, of nobody.
+/// A made-up key of 2048 bits in PEM form.
 fn key_file() -> Vec<String> {
     let line = |number: usize| {
         let letters = BODY.bytes().cycle().skip(number * 7).take(64);
@@ -116,11 +116,11 @@ fn key_file() -> Vec<String> {
 }
 
 #[test]
-fn a_private_key_of_which_a_part_is_read_is_taken_out() {
+fn a_part_of_a_private_key_is_redacted() {
     const MARK: &str = "[redacted: private key]";
     let lines = key_file();
     let last = lines.len();
-    // How the lines of a file are shown: as they are, by number, in quotes, in one line of JSON, indented.
+    // Ways to show the lines of a file: plain, numbered, quoted, in one line of JSON, indented.
     let shapes: [(&str, &str); 6] =
         [("", "\n"), ("  12: ", "\n"), ("    \"", "\\n\"\n"), ("", "\\n"), ("> ", "\n"), ("\t", "\r\n")];
     let parts = [
@@ -149,7 +149,7 @@ fn a_private_key_of_which_a_part_is_read_is_taken_out() {
             }
         }
     }
-    // A line that was cut within.
+    // A line that was cut in the middle.
     let cut = format!("{}\n{}\n{}… [40 more bytes]", lines[0], lines[1], &lines[2][..40]);
     assert_eq!(seen(&cut), format!("{MARK}… [40 more bytes]"));
     let encrypted = format!(
@@ -160,7 +160,7 @@ fn a_private_key_of_which_a_part_is_read_is_taken_out() {
 }
 
 #[test]
-fn what_is_no_secret_is_left_alone() {
+fn ordinary_text_is_not_redacted() {
     let base64 =
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     for text in [
@@ -208,7 +208,7 @@ fn what_is_no_secret_is_left_alone() {
 }
 
 #[test]
-fn values_of_withheld_variables_are_called_by_their_names() {
+fn withheld_values_are_labelled_with_their_variable() {
     let redaction = Redaction::withholding([
         ("MY_API_KEY", "quite-secret-1"),
         ("SHORT_TOKEN", "abc"),
@@ -226,7 +226,7 @@ fn values_of_withheld_variables_are_called_by_their_names() {
     check("Wint3r-is-c0ld, abc, postgres", "[redacted: DATABASE_URL], abc, postgres");
     let plain = "eu-central-1 /data/ann/key.json https://models.example.org/v1 é";
     check(plain, plain);
-    // A name says more than a shape.
+    // A name takes precedence over a kind.
     let key = format!("ghp_{}", &BODY[..36]);
     let named = Redaction::withholding([("WORK_TOKEN", key.as_str())]);
     assert_eq!(named.text(&key), "[redacted: WORK_TOKEN]");
@@ -236,7 +236,7 @@ fn values_of_withheld_variables_are_called_by_their_names() {
 }
 
 #[test]
-fn every_name_that_is_kept_from_kernels_for_its_words_is_known_here() {
+fn every_name_withheld_from_kernels_counts_as_a_secret() {
     for word in SECRET_WORDS {
         let name = format!("my_{word}");
         let redaction = Redaction::withholding([(name.as_str(), "quite-secret-1")]);
@@ -245,7 +245,7 @@ fn every_name_that_is_kept_from_kernels_for_its_words_is_known_here() {
 }
 
 #[test]
-fn texts_in_values_are_read_too_and_nothing_is_when_it_is_off() {
+fn json_strings_are_redacted_unless_redaction_is_off() {
     let key = format!("ghp_{}", &BODY[..36]);
     let mut value = json!({ "a": [key, 1, null], "b": { "c": "plain" } });
     let (before, mut redaction) = (value.clone(), Redaction::default());
@@ -258,7 +258,7 @@ fn texts_in_values_are_read_too_and_nothing_is_when_it_is_off() {
 }
 
 #[test]
-fn our_own_marks_are_known_and_nobody_else_s() {
+fn only_our_own_marks_are_recognised() {
     let redaction = Redaction::withholding([("MY_API_KEY", "quite-secret-1")]);
     let marked = |text| redaction.marks_in(text);
     assert_eq!(marked("t = '[redacted: GitHub token]'"), ["[redacted: GitHub token]"]);
@@ -270,7 +270,7 @@ fn our_own_marks_are_known_and_nobody_else_s() {
 }
 
 #[test]
-fn what_was_taken_out_comes_back_where_it_can_be_told_what_belongs_there() {
+fn redacted_values_are_restored_where_unambiguous() {
     let redaction = Redaction::default();
     let (one, two) = (format!("ghp_{}", &BODY[..36]), format!("ghp_{}", &BODY[3..39]));
     let check = |of: &str, made: &str, expected: Result<&str, &str>| {
@@ -316,24 +316,24 @@ fn piece() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    // The same texts each time: what is odd about two pieces side by side is looked for by hand, with many more of them.
+    // The same texts each time. A search by hand uses many more.
     #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(7), ..ProptestConfig::default() })]
 
     #[test]
-    fn what_was_read_once_reads_the_same_again(pieces in prop::collection::vec(piece(), 0..12)) {
+    fn redaction_is_idempotent(pieces in prop::collection::vec(piece(), 0..12)) {
         let once = seen(&pieces.concat());
         prop_assert_eq!(seen(&once), once);
     }
 
     #[test]
-    fn no_credential_that_stands_alone_is_left(before in "[ -~é\n]{0,40}", after in "[ -~é\n]{0,40}", at in 0..22usize) {
+    fn no_separate_credential_is_left(before in "[ -~é\n]{0,40}", after in "[ -~é\n]{0,40}", at in 0..22usize) {
         let (credential, _) = &credentials()[at];
         let text = format!("{before} {credential} {after}");
         prop_assert!(!seen(&text).contains(credential.as_str()));
     }
 
     #[test]
-    fn any_text_can_be_read(pieces in prop::collection::vec(prop_oneof![
+    fn any_text_is_redacted_without_a_panic(pieces in prop::collection::vec(prop_oneof![
         "\\PC{0,8}",
         any::<String>(),
         prop::sample::select(vec!["\u{1b}[", "%3", "%41", "\\u00", "\\x4", "&#", "=\n", "é", "token=", "password: ", "ghp_", "eyJ",
@@ -343,14 +343,14 @@ proptest! {
     }
 
     #[test]
-    fn plain_words_stay_as_they_are(words in prop::collection::vec("[a-z]{1,12}", 0..30)) {
+    fn plain_words_stay_unchanged(words in prop::collection::vec("[a-z]{1,12}", 0..30)) {
         let text = words.join(" ");
         prop_assert_eq!(seen(&text), text);
     }
 }
 
 #[test]
-fn what_was_withheld_is_known_when_it_is_seen_and_cannot_be_had_from_who_knows_it() {
+fn withheld_values_are_recognised_but_not_stored() {
     let variables = [("OPENAI_API_KEY", "quite-long-key-7"), ("PASSED_TOKEN", "handed-on-1234")];
     let mut environment = ClientEnvironment {
         variables: variables.iter().map(|(name, value)| (name.into(), value.into())).collect(),
@@ -359,7 +359,7 @@ fn what_was_withheld_is_known_when_it_is_seen_and_cannot_be_had_from_who_knows_i
     };
     let mut redaction = Redaction::default();
     redaction.withhold_from(&mut environment, &Settings::default());
-    // A second time nothing is left to be withheld.
+    // The second call finds nothing left to withhold.
     redaction.withhold_from(&mut environment, &Settings::default());
     let sent = serde_json::to_string(&(&environment, &redaction)).unwrap();
     assert!(!sent.contains("quite-long"), "{sent}");

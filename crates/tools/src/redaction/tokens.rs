@@ -1,41 +1,41 @@
-//! Credentials that are known by their first letters: one table of prefixes. A token may be cut short at its end, run over
-//! the end of a line, or be put together of two strings.
+//! Finds credentials by their prefix: one table. A token may be cut at its end, continue after a
+//! line end, or consist of two strings.
 
 use std::ops::Range;
 
-use super::Found;
+use super::SecretSpan;
 use super::values::{always, has_both_cases, has_digit, is_random};
 
 /// A kind of token.
-pub(super) struct Token {
+pub(super) struct TokenKind {
     pub(super) label: &'static str,
     pub(super) prefixes: &'static [&'static str],
-    /// The letters behind the prefix, and how many there are at least.
+    /// The characters after the prefix, and their minimum number.
     letters: fn(u8) -> bool,
     least: usize,
-    /// Whether the whole, with its prefix, really is one.
+    /// Checks the whole token, with its prefix.
     is_one: fn(&str) -> bool,
-    start: Start,
+    start: TokenStart,
 }
 
-/// Where a token may begin.
+/// Positions at which a token may start.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Start {
-    /// Anywhere: nothing else begins like this.
+enum TokenStart {
+    /// Anywhere: the prefix is unmistakable.
     Anywhere,
-    /// Not within a word.
+    /// Only at the start of a word.
     Word,
 }
-use Start::{Anywhere, Word};
+use TokenStart::{Anywhere, Word};
 
 const fn token(
     label: &'static str,
     prefixes: &'static [&'static str],
     (letters, least): (fn(u8) -> bool, usize),
     is_one: fn(&str) -> bool,
-    start: Start,
-) -> Token {
-    Token { label, prefixes, letters, least, is_one, start }
+    start: TokenStart,
+) -> TokenKind {
+    TokenKind { label, prefixes, letters, least, is_one, start }
 }
 
 fn plain(byte: u8) -> bool {
@@ -63,7 +63,7 @@ fn path(byte: u8) -> bool {
     dashed(byte) || byte == b'/'
 }
 
-pub(super) const TOKENS: &[Token] = &[
+pub(super) const TOKENS: &[TokenKind] = &[
     token("Anthropic key", &["sk-ant-"], (dashed, 20), is_random, Anywhere),
     token("OpenRouter key", &["sk-or-"], (dashed, 20), is_random, Word),
     token("OpenAI key", &["sk-"], (dashed, 20), is_random, Word),
@@ -217,12 +217,12 @@ pub(super) const TOKENS: &[Token] = &[
     ),
 ];
 
-/// So many letters of a token that was cut short are told from a word.
+/// Characters that tell a cut token from a word.
 const TELLING: usize = 8;
 
-impl Token {
-    /// The token whose prefix stands at a place of the text.
-    pub(super) fn find(&'static self, text: &str, at: usize) -> Option<Found<'static>> {
+impl TokenKind {
+    /// Returns the token whose prefix is at a position of the text.
+    pub(super) fn find(&'static self, text: &str, at: usize) -> Option<SecretSpan<'static>> {
         let before = &text.as_bytes()[..at];
         let is_escaped = || before.len() >= 2 && before[before.len() - 2] == b'\\';
         let is_within = || before.last().is_some_and(u8::is_ascii_alphanumeric) && !is_escaped();
@@ -231,7 +231,7 @@ impl Token {
             return None;
         }
         let prefix = at..at + prefix.len();
-        let run = Run::of(text, prefix.clone(), self);
+        let run = TokenRun::of(text, prefix.clone(), self);
         let is_whole = run.count >= self.least && (self.is_one)(&run.letters);
         let is_cut = || {
             let rest = &text[run.end..];
@@ -241,24 +241,24 @@ impl Token {
                 && run.count < self.least
                 && has_digit(&run.letters[prefix.len()..])
         };
-        (is_whole || is_cut()).then_some(Found { range: prefix.start..run.end, label: self.label })
+        (is_whole || is_cut()).then_some(SecretSpan { range: prefix.start..run.end, label: self.label })
     }
 
-    /// Whether tokens of this kind fill more than a line.
+    /// Returns whether tokens of this kind may be longer than a line.
     fn is_long(&self) -> bool {
         self.least >= 36
     }
 }
 
-/// The letters of a token, without the gaps between them.
-struct Run {
+/// The characters of a token, without gaps.
+struct TokenRun {
     letters: String,
     count: usize,
     end: usize,
 }
 
-impl Run {
-    fn of(text: &str, prefix: Range<usize>, token: &Token) -> Run {
+impl TokenRun {
+    fn of(text: &str, prefix: Range<usize>, token: &TokenKind) -> TokenRun {
         const MOST: usize = 16;
         let bytes = text.as_bytes();
         let run =
@@ -279,14 +279,14 @@ impl Run {
             letters.push_str(more);
             end = next + more.len();
         }
-        // A full stop ends a sentence, unless it belongs to the prefix.
+        // A full stop ends a sentence, unless it is part of the prefix.
         let stops = letters.len() - letters.trim_end_matches('.').len().max(prefix.len());
         letters.truncate(letters.len() - stops);
-        Run { count: letters.len() - prefix.len(), letters, end: end - stops }
+        TokenRun { count: letters.len() - prefix.len(), letters, end: end - stops }
     }
 }
 
-/// Where a token goes on behind the end of a line, or in the next of two strings.
+/// Returns the position at which a token continues after a line end or in the next string.
 fn gap(bytes: &[u8], at: usize) -> Option<usize> {
     const WIDEST: usize = 24;
     let is_quote = |byte: u8| b"'\"".contains(&byte);

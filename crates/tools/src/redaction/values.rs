@@ -1,6 +1,6 @@
-//! Judges a value by its letters: random, a password, or a stand-in such as `your-token`.
+//! Judges a value by its characters: random, a password, or a placeholder such as `your-token`.
 
-/// Shannon entropy, in bits a letter.
+/// Returns the Shannon entropy, in bits per byte.
 pub(super) fn entropy(text: &str) -> f64 {
     let mut counts = [0u32; 256];
     text.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
@@ -30,11 +30,11 @@ pub(super) fn is_hex(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether letters and digits follow each other as in no word: so many of them without anything in between.
+/// Returns whether a long run mixes letters and digits as no word does.
 pub(super) fn is_random(text: &str) -> bool {
     const LONG: usize = 12;
     let is_mixed = |piece: &str| piece.len() >= LONG && has_digit(piece) && has_letter(piece);
-    is_no_stand_in(text) && text.split(|letter: char| !letter.is_ascii_alphanumeric()).any(is_mixed)
+    is_not_placeholder(text) && text.split(|letter: char| !letter.is_ascii_alphanumeric()).any(is_mixed)
 }
 
 pub(super) fn is_uuid(text: &str) -> bool {
@@ -42,8 +42,8 @@ pub(super) fn is_uuid(text: &str) -> bool {
     lengths.eq([8, 4, 4, 4, 12]) && text.split('-').all(is_hex) && has_digit(text)
 }
 
-/// How often a digit follows a letter, or a letter a digit.
-pub(super) fn turns(text: &str) -> usize {
+/// Counts the changes from letter to digit and back.
+pub(super) fn alternations(text: &str) -> usize {
     let kind = |byte: u8| (byte.is_ascii_digit(), byte.is_ascii_alphabetic());
     text.as_bytes()
         .windows(2)
@@ -53,7 +53,7 @@ pub(super) fn turns(text: &str) -> usize {
         .count()
 }
 
-/// Whether it could be a password: no word, no number, no name of a variable, and no stand-in.
+/// Returns whether a text could be a password: not a word, number, constant or placeholder.
 pub(super) fn is_password(text: &str) -> bool {
     let is_word = text.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_')
         || text.chars().all(|letter| letter.is_ascii_uppercase() || letter == '_')
@@ -64,11 +64,11 @@ pub(super) fn is_password(text: &str) -> bool {
             && text.starts_with(|letter: char| letter.is_ascii_uppercase())
             && text.chars().all(is_part)
     };
-    !is_word && !is_constant() && is_no_stand_in(text)
+    !is_word && !is_constant() && is_not_placeholder(text)
 }
 
-/// Whether it does not say itself that something else belongs here.
-pub(super) fn is_no_stand_in(text: &str) -> bool {
+/// Returns whether a text is not a placeholder.
+pub(super) fn is_not_placeholder(text: &str) -> bool {
     const WORDS: [&str; 8] = ["password", "passwd", "pass", "pwd", "secret", "token", "user", "changeme"];
     const PARTS: [&str; 11] =
         ["your", "example", "placeholder", "xxxx", "****", "....", "{", "<", "%s", "%(", "redacted"];
@@ -78,22 +78,22 @@ pub(super) fn is_no_stand_in(text: &str) -> bool {
         && !PARTS.iter().any(|part| plain.contains(part))
 }
 
-/// Whether it leads to a file or an address, rather than being a secret itself.
+/// Returns whether a text is a path or a URL rather than a secret.
 pub(super) fn is_path(text: &str) -> bool {
     let is_rooted = text.starts_with(['/', '~', '.', '@']) || text.contains(":\\") || text.contains("://");
     is_rooted && !text.split('/').any(is_random)
 }
 
-/// How far a closer look goes from a keyword: a text may be one long line.
+/// How far a check reads from a keyword: a text may be one long line.
 const FAR: usize = 256;
 
-/// The beginning of the line that a place is in, or as much of it as is near.
+/// Returns the start of the line up to a position, at most `FAR` bytes.
 pub(super) fn line_before(text: &str, at: usize) -> &str {
     let near = &text[text.floor_char_boundary(at.saturating_sub(FAR))..at];
     near.rsplit('\n').next().unwrap_or_default()
 }
 
-/// The rest of the line from a place on, or as much of it as is near.
+/// Returns the rest of the line from a position, at most `FAR` bytes.
 pub(super) fn line_behind(text: &str, at: usize) -> &str {
     let near = &text[at..text.floor_char_boundary((at + FAR).min(text.len()))];
     near.split(['\n', '\r']).next().unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Values of variables, known by their fingerprints alone: whoever looks for them need not have them.
+//! Values of withheld variables, kept only as fingerprints. A search needs no copy of a secret.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -6,20 +6,20 @@ use cellist_kernel::environment::SECRET_WORDS;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::Found;
+use super::SecretSpan;
 
-/// A value shorter than this is a word that stands in many texts.
+/// Shorter values are words that occur in many texts.
 const SHORTEST: usize = 8;
-/// One as long as this stands nowhere by chance, also in the middle of a word.
+/// Values of this length do not occur by chance, even within a word.
 const UNMISTAKABLE: usize = 16;
 
-/// Words in the names of variables whose values let someone in, beside those that make any name a secret's. Other
-/// variables are kept from kernels for what they lead to: a region, an address, a path.
+/// More words in the names of variables whose value grants access. Other withheld variables hold a
+/// region, an address or a path.
 const TELLING: [&str; 6] = ["PASS", "PWD", "PGPASSWORD", "URL", "URI", "STRING"];
 
-/// Values that were withheld.
+/// The withheld values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Withheld {
+pub(super) struct WithheldValues {
     salt: u64,
     values: Vec<Fingerprint>,
 }
@@ -28,14 +28,14 @@ pub(super) struct Withheld {
 struct Fingerprint {
     name: String,
     length: usize,
-    /// Of its first bytes.
+    /// Of the first bytes.
     first: u32,
-    /// Of all of it.
+    /// Of the whole value.
     digest: [u8; 32],
 }
 
-impl Withheld {
-    /// Looks for the value of a variable from now on, if it is one that nobody should read.
+impl WithheldValues {
+    /// Adds the value of a variable, if the name and the value suggest a secret.
     pub(super) fn add(&mut self, name: &str, value: &str) {
         let value = inner(value.trim());
         if !is_named(name) || !is_telling(value) {
@@ -54,8 +54,8 @@ impl Withheld {
         self.values.iter().map(|value| value.name.as_str())
     }
 
-    /// Where the values stand in a text.
-    pub(super) fn find(&self, text: &str) -> Vec<Found<'_>> {
+    /// Finds the values in a text.
+    pub(super) fn find(&self, text: &str) -> Vec<SecretSpan<'_>> {
         let (mut found, mut at) = (Vec::new(), 0);
         let Some(longest) = text.len().checked_sub(SHORTEST).filter(|_| !self.values.is_empty()) else {
             return found;
@@ -70,7 +70,7 @@ impl Withheld {
             });
             match value {
                 Some(value) => {
-                    found.push(Found { range: at..at + value.length, label: &value.name });
+                    found.push(SecretSpan { range: at..at + value.length, label: &value.name });
                     at += value.length;
                 }
                 None => at += 1,
@@ -90,27 +90,27 @@ impl Fingerprint {
     }
 }
 
-/// What tells most values apart at little cost.
+/// A cheap hash that tells most values apart.
 fn first(bytes: &[u8], salt: u64) -> Option<u32> {
     let first = bytes.get(..SHORTEST)?.try_into().ok()?;
     let mixed = (u64::from_le_bytes(first) ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     Some(((mixed ^ (mixed >> 29)) >> 32) as u32)
 }
 
-/// Whether a variable's value lets someone in, by its name.
+/// Returns whether the name of a variable suggests that its value grants access.
 fn is_named(name: &str) -> bool {
     let upper = name.to_ascii_uppercase();
     upper.split('_').any(|word| SECRET_WORDS.contains(&word) || TELLING.contains(&word))
 }
 
-/// The password of an address; another value is itself.
+/// Returns the password of a URL; any other value as it is.
 fn inner(value: &str) -> &str {
     let Some((_, rest)) = value.split_once("://") else { return value };
     let user = rest.split('/').next().unwrap_or_default().rsplit_once('@').map(|(user, _)| user);
     user.and_then(|user| user.split_once(':')).map_or("", |(_, password)| password)
 }
 
-/// Whether a value could not be an ordinary word, a path or an address.
+/// Returns whether a value is unlikely to be an ordinary word or a path.
 fn is_telling(value: &str) -> bool {
     let is_path = value.starts_with(['/', '~', '.']) || value.contains(":\\");
     let kinds = [

@@ -1,15 +1,15 @@
-//! Which sections of a reply are shown where there is no room for all of them.
+//! Selects the sections of a reply when there is no room for all.
 
-/// A section as it would be shown.
+/// The rendered forms of a section.
 #[derive(Clone, Debug, Default)]
-pub(super) struct View {
-    /// All of it.
+pub(super) struct SectionView {
+    /// The whole section.
     pub(super) full: String,
-    /// The least of one that failed: its heading and its error.
+    /// The shortest form of a failed section: its heading and its error.
     pub(super) short: Option<String>,
 }
 
-/// How much of a section is shown.
+/// The shown part of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     Full,
@@ -17,12 +17,13 @@ pub(super) enum Extent {
     Nothing,
 }
 
-/// How many sections that failed are shown whatever else is there.
+/// Failed sections that are always shown.
 pub(super) const MOST_FAILED: usize = 20;
 
-/// Decides which sections are shown within `room` bytes. Sections that failed come first: each with its error, then in
-/// full as far as there is room. Then comes the last section, and then the shortest, so that as many as possible are there.
-pub(super) fn extents(views: &[View], room: usize) -> Vec<Extent> {
+/// Selects the sections that fit into `room` bytes. Failed sections come first: each with its
+/// error, then in full while there is room. Then come the last section and the shortest ones, to
+/// show as many as possible.
+pub(super) fn extents(views: &[SectionView], room: usize) -> Vec<Extent> {
     let mut extents = vec![Extent::Nothing; views.len()];
     let mut left = room;
     let size = |text: &str| text.len() + 1;
@@ -59,12 +60,12 @@ mod tests {
 
     use super::*;
 
-    fn view(bytes: usize, failed: Option<usize>) -> View {
-        View { full: "x".repeat(bytes), short: failed.map(|bytes| "e".repeat(bytes)) }
+    fn view(bytes: usize, failed: Option<usize>) -> SectionView {
+        SectionView { full: "x".repeat(bytes), short: failed.map(|bytes| "e".repeat(bytes)) }
     }
 
     #[test]
-    fn errors_come_first_then_the_last_section_and_then_the_shortest() {
+    fn errors_come_first_then_the_last_and_the_shortest_sections() {
         use Extent::{Full, Nothing, Short};
         let views = [view(50, None), view(100, Some(9)), view(10, None), view(300, Some(9)), view(80, None)];
         for (room, expected) in [
@@ -83,14 +84,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn sections_fit_and_no_error_gives_way_to_a_success(
+        fn sections_fit_and_errors_take_precedence(
             sizes in prop::collection::vec((1usize..400, prop::option::of(1usize..60)), 0..40),
             room in 0usize..4000,
         ) {
-            let views: Vec<View> =
+            let views: Vec<SectionView> =
                 sizes.iter().map(|(full, short)| view((*full).max(short.unwrap_or(0)), *short)).collect();
             let shown = extents(&views, room);
-            let size = |(view, extent): (&View, &Extent)| match extent {
+            let size = |(view, extent): (&SectionView, &Extent)| match extent {
                 Extent::Full => view.full.len() + 1,
                 Extent::Short => view.short.as_ref().map_or(0, String::len) + 1,
                 Extent::Nothing => 0,

@@ -1,10 +1,10 @@
-//! Outputs that are kept in a notebook, as a model reads them.
+//! Saved outputs of a notebook, as a model reads them.
 
 use cellist_output::{FoldedTraceback, MimeBundle, Output, Sink, folded_traceback, notices};
 use cellist_session::execution::{Picture, Pictures, Reading};
-use cellist_store::artifact::{Artifacts, Origin};
+use cellist_store::artifact::{ArtifactOrigin, Artifacts};
 
-use super::{Section, said_how_to_read};
+use super::{Section, name_reading_tool};
 
 /// Outputs as a section, and the artifact that has all of them.
 pub(crate) struct ShownOutputs {
@@ -12,12 +12,12 @@ pub(crate) struct ShownOutputs {
     pub(crate) artifact: Option<String>,
 }
 
-/// The text of outputs, within limits. Where it is cut, the whole is kept as an artifact.
+/// Renders outputs within limits. Stores the whole text as an artifact if some of it is cut.
 pub(crate) async fn shown(
     outputs: &[Output],
     reading: Reading,
     artifacts: &Artifacts,
-    origin: &Origin,
+    origin: &ArtifactOrigin,
 ) -> ShownOutputs {
     let mut sink = Sink::new(reading.limits, reading.ansi);
     let mut writer = artifacts.begin(origin.clone(), reading.limits.max_bytes);
@@ -50,7 +50,7 @@ pub(crate) async fn shown(
     let pictures = outputs.iter().filter_map(Output::data).filter_map(MimeBundle::picture);
     let picture = |(mime, data): (&str, &str)| Picture { mime: mime.to_owned(), data: data.to_owned() };
     let section = Section {
-        text: said_how_to_read(shown.text, artifact.as_deref()),
+        text: name_reading_tool(shown.text, artifact.as_deref()),
         notices: whole.into_iter().chain(kept.failure).collect(),
         pictures: Pictures { list: pictures.map(picture).collect(), left_out: 0 },
         ..Section::default()

@@ -1,44 +1,44 @@
-//! A picture as a model gets it: as it came where that is small enough, else smaller, and a drawing as a picture. Decoding
-//! takes time and memory; whoever calls this does so on a thread of its own, one picture at a time.
+//! Converts pictures for a model: small ones stay as they are, large ones shrink, SVG becomes PNG.
+//! Decoding takes time and memory: callers use a blocking thread and one picture at a time.
 
 use cellist_session::execution::Picture;
 
 #[cfg(feature = "images")]
-mod drawn;
+mod png_rows;
 #[cfg(feature = "images")]
-mod rows;
+mod shrink;
 #[cfg(feature = "images")]
-mod smaller;
+mod svg;
 
-/// The longest side that models look at; what is larger they make smaller themselves.
+/// The longest side that models use; they shrink larger pictures themselves.
 #[cfg(feature = "images")]
 pub(crate) const MAX_SIDE: u32 = 1568;
 /// Bytes of one picture.
 pub(crate) const MAX_BYTES: usize = 1024 * 1024;
 
-/// A picture that a model can be given.
+/// A picture for a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fitted {
+pub(crate) struct FittedPicture {
     pub(crate) mime: &'static str,
-    /// Its bytes, in base64.
+    /// The bytes, in base64.
     pub(crate) data: String,
-    /// What was done to it, if anything.
+    /// The conversion, if any.
     pub(crate) changed: Option<String>,
 }
 
-/// Makes a picture fit, or says why it cannot be shown. Nothing is decoded that fits as it is.
-pub(crate) fn fit(picture: &Picture) -> Result<Fitted, String> {
+/// Converts a picture, or returns why it cannot be shown. Decodes only if needed.
+pub(crate) fn fit(picture: &Picture) -> Result<FittedPicture, String> {
     match picture.mime.as_str() {
         "image/png" => raster("image/png", &picture.data),
         "image/jpeg" => raster("image/jpeg", &picture.data),
         "image/webp" => as_it_is("image/webp", &picture.data),
         "image/gif" => as_it_is("image/gif", &picture.data),
         "image/svg+xml" => drawing(&picture.data),
-        other => Err(format!("{other} cannot be shown")),
+        other => Err(format!("{other} is not supported")),
     }
 }
 
-/// A picture's bytes, as they are kept in a file.
+/// Returns the bytes of a picture as a file has them.
 pub(crate) fn original(picture: &Picture) -> Vec<u8> {
     match picture.mime.as_str() {
         "image/svg+xml" => picture.data.clone().into_bytes(),
@@ -46,46 +46,50 @@ pub(crate) fn original(picture: &Picture) -> Vec<u8> {
     }
 }
 
-fn as_it_is(mime: &'static str, data: &str) -> Result<Fitted, String> {
+fn as_it_is(mime: &'static str, data: &str) -> Result<FittedPicture, String> {
     let data = one_line(data);
     let bytes = data.len() / 4 * 3;
     match bytes <= MAX_BYTES {
-        true => Ok(Fitted { mime, data, changed: None }),
-        false => Err(format!("its {bytes} bytes are too many")),
+        true => Ok(FittedPicture { mime, data, changed: None }),
+        false => Err(format!("too large: {bytes} bytes")),
     }
 }
 
 #[cfg(not(feature = "images"))]
-fn raster(mime: &'static str, data: &str) -> Result<Fitted, String> {
+fn raster(mime: &'static str, data: &str) -> Result<FittedPicture, String> {
     as_it_is(mime, data)
 }
 
 #[cfg(not(feature = "images"))]
-fn drawing(_: &str) -> Result<Fitted, String> {
-    Err("drawings cannot be shown".to_owned())
+fn drawing(_: &str) -> Result<FittedPicture, String> {
+    Err("SVG is not supported".to_owned())
 }
 
 #[cfg(feature = "images")]
-fn raster(mime: &'static str, data: &str) -> Result<Fitted, String> {
+fn raster(mime: &'static str, data: &str) -> Result<FittedPicture, String> {
     let data = one_line(data);
     let bytes = decoded(&data)?;
-    let (width, height) = smaller::size(mime, &bytes)?;
+    let (width, height) = shrink::size(mime, &bytes)?;
     if width.max(height) <= MAX_SIDE && bytes.len() <= MAX_BYTES {
-        return Ok(Fitted { mime, data, changed: None });
+        return Ok(FittedPicture { mime, data, changed: None });
     }
     drop(data);
-    let smaller::Made { mime, bytes, size } = smaller::make(mime, &bytes)?;
+    let shrink::EncodedPicture { mime, bytes, size } = shrink::make(mime, &bytes)?;
     let changed = match (width, height) == size {
         true => format!("{width}×{height}, recompressed"),
         false => format!("{width}×{height}, shown at {}×{}", size.0, size.1),
     };
-    Ok(Fitted { mime, data: encoded(&bytes), changed: Some(changed) })
+    Ok(FittedPicture { mime, data: encoded(&bytes), changed: Some(changed) })
 }
 
 #[cfg(feature = "images")]
-fn drawing(text: &str) -> Result<Fitted, String> {
-    let smaller::Made { mime, bytes, size } = drawn::draw(text)?;
-    Ok(Fitted { mime, data: encoded(&bytes), changed: Some(format!("SVG drawn at {}×{}", size.0, size.1)) })
+fn drawing(text: &str) -> Result<FittedPicture, String> {
+    let shrink::EncodedPicture { mime, bytes, size } = svg::draw(text)?;
+    Ok(FittedPicture {
+        mime,
+        data: encoded(&bytes),
+        changed: Some(format!("SVG rendered at {}×{}", size.0, size.1)),
+    })
 }
 
 #[cfg(feature = "images")]
@@ -101,10 +105,10 @@ fn decoded(data: &str) -> Result<Vec<u8>, String> {
         &base64::alphabet::STANDARD,
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
     );
-    LENIENT.decode(data).map_err(|error| format!("it is not base64: {error}"))
+    LENIENT.decode(data).map_err(|error| format!("not base64: {error}"))
 }
 
-/// Base64 without the line ends that Python puts into it.
+/// Removes the line ends that Python puts into base64.
 fn one_line(data: &str) -> String {
     data.split_ascii_whitespace().collect()
 }
@@ -122,11 +126,11 @@ mod tests {
         Picture { mime: mime.to_owned(), data: encoded(bytes.get_ref()) }
     }
 
-    fn size(fitted: &Fitted) -> (u32, u32) {
-        smaller::size(fitted.mime, &decoded(&fitted.data).unwrap()).unwrap()
+    fn size(fitted: &FittedPicture) -> (u32, u32) {
+        shrink::size(fitted.mime, &decoded(&fitted.data).unwrap()).unwrap()
     }
 
-    /// What no compression makes small.
+    /// Noise, which does not compress.
     fn noise(width: u32, height: u32) -> RgbImage {
         let mut state = 1_u32;
         let mut next = || {
@@ -137,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_picture_stays_byte_for_byte_whatever_its_line_ends() {
+    fn a_small_picture_stays_byte_for_byte() {
         let small = picture(&RgbaImage::new(30, 20).into(), ImageFormat::Png, "image/png");
         let fitted = fit(&small).unwrap();
         assert_eq!((fitted.mime, &fitted.data, &fitted.changed), ("image/png", &small.data, &None));
@@ -148,14 +152,14 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_of_fifty_megapixels_becomes_one_that_a_model_looks_at() {
+    fn a_picture_of_fifty_megapixels_shrinks() {
         let large = picture(&RgbImage::new(10_000, 5000).into(), ImageFormat::Png, "image/png");
         let fitted = fit(&large).unwrap();
         assert_eq!((size(&fitted), fitted.mime), ((1568, 784), "image/png"));
         assert_eq!(fitted.changed.as_deref(), Some("10000×5000, shown at 1568×784"));
-        // One whose points would all have to be there at once is too much.
+        // A JPEG is decoded whole, so a large one is refused.
         let jpeg = picture(&RgbImage::new(6000, 5000).into(), ImageFormat::Jpeg, "image/jpeg");
-        assert_eq!(fit(&jpeg).unwrap_err(), "its 6000×5000 pixels are too many");
+        assert_eq!(fit(&jpeg).unwrap_err(), "too large: 6000×5000 pixels");
         let jpeg = picture(&RgbImage::new(2000, 3000).into(), ImageFormat::Jpeg, "image/jpeg");
         assert_eq!(size(&fit(&jpeg).unwrap()), (1045, 1568));
     }
@@ -170,8 +174,8 @@ mod tests {
     }
 
     #[test]
-    fn more_pixels_than_memory_should_take_are_refused_before_they_are_read() {
-        // A header that promises more than there is.
+    fn too_many_pixels_are_refused_by_the_header() {
+        // A header that claims more pixels than the data has.
         let mut bytes =
             decoded(&picture(&RgbImage::new(9, 9).into(), ImageFormat::Png, "image/png").data).unwrap();
         bytes[16..20].copy_from_slice(&100_000_u32.to_be_bytes());
@@ -179,7 +183,7 @@ mod tests {
         let sum = crc(&bytes[12..29]);
         bytes[29..33].copy_from_slice(&sum.to_be_bytes());
         let huge = Picture { mime: "image/png".to_owned(), data: encoded(&bytes) };
-        assert_eq!(fit(&huge).unwrap_err(), "its 100000×100000 pixels are too many");
+        assert_eq!(fit(&huge).unwrap_err(), "too large: 100000×100000 pixels");
     }
 
     fn crc(bytes: &[u8]) -> u32 {
@@ -188,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_picture_is_said_to_be_none() {
+    fn broken_pictures_are_refused() {
         for (mime, data) in [
             ("image/png", "AAAA"),
             ("image/png", "not base64!"),
@@ -204,12 +208,12 @@ mod tests {
     }
 
     #[test]
-    fn a_drawing_becomes_a_picture_and_reads_no_file() {
+    fn svg_is_rendered_without_reading_files() {
         let svg = r#"<svg xmlns="http://www.w3.org/2000/svg" width="400" height="200">
             <image href="/etc/passwd" width="10" height="10"/>
             <rect x="100" width="300" height="200" fill="red"/><text x="20" y="20">words</text></svg>"#;
         let fitted = fit(&Picture { mime: "image/svg+xml".to_owned(), data: svg.to_owned() }).unwrap();
-        assert_eq!((size(&fitted), fitted.changed.as_deref()), ((800, 400), Some("SVG drawn at 800×400")));
+        assert_eq!((size(&fitted), fitted.changed.as_deref()), ((800, 400), Some("SVG rendered at 800×400")));
         let drawn = image::load_from_memory(&decoded(&fitted.data).unwrap()).unwrap().to_rgb8();
         assert_eq!((drawn.get_pixel(0, 300).0, drawn.get_pixel(700, 300).0), ([255, 255, 255], [255, 0, 0]));
         let long = svg.replace("400", "40000");

@@ -1,87 +1,92 @@
-//! A reply that is ready but for its length: the answer is made for the budget of each caller that asks, and says only to
-//! callers that were sent an output that it is the same.
+//! A finished reply, independent of its length. Each caller gets an answer within its own budget,
+//! without outputs that it already has.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cellist_output::{notices, ranges};
-use cellist_store::artifact::{Artifacts, Origin};
+use cellist_store::artifact::{ArtifactOrigin, Artifacts};
 use tokio::sync::OnceCell;
 
-use super::composed::{block, line};
-use super::layout::{Extent, MOST_FAILED, View, extents};
-use super::{Budget, Composed, Section, fit, short};
+use super::draft::{block, line};
+use super::layout::{Extent, MOST_FAILED, SectionView, extents};
+use super::{Budget, ReplyDraft, Section, fit, short};
 use crate::agent::Agent;
-use crate::answer::{Answer, Block, Refusal};
+use crate::answer::{AnswerBlock, ToolAnswer, ToolRefusal};
 
-/// How long a list of cells in a notice may be.
+/// Bytes of a list of cells in a notice.
 const LIST: usize = 120;
-/// Bytes that a notice about left out cells or pictures takes beside its list.
+/// Bytes of a notice about omitted cells or pictures, without its list.
 const NOTICE: usize = 80;
 
-/// A reply, for any number of callers.
+/// A reply for any number of callers.
 #[derive(Debug)]
-pub(crate) struct Reply {
-    /// Tells replies apart.
+pub(crate) struct ToolReply {
+    /// The identity of the reply.
     id: u64,
-    composed: Composed,
-    /// Of each section, the pictures that fit.
+    composed: ReplyDraft,
+    /// The converted pictures of each section.
     shown: Vec<ShownPictures>,
-    /// Where pictures are that are not shown and that no notebook has.
+    /// Artifacts of pictures that are neither shown nor in a notebook.
     originals: Vec<String>,
-    /// Keeps the whole text, once some of it had to be left out.
-    keeper: Option<(Artifacts, Origin)>,
+    /// Stores the whole text when some of it is left out.
+    keeper: Option<(Artifacts, ArtifactOrigin)>,
     whole: OnceCell<Option<String>>,
 }
 
-/// The pictures of a section as a model gets them.
+/// The converted pictures of a section.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ShownPictures {
-    pub(super) blocks: Vec<Block>,
-    /// Notes on conversions, or the reason that one is not shown.
+    pub(super) blocks: Vec<AnswerBlock>,
+    /// Notes on conversions, or the reason why a picture is not shown.
     pub(super) notes: Vec<String>,
-    /// How many more there are.
+    /// Pictures that are not shown.
     pub(super) more: usize,
 }
 
-impl From<Refusal> for Reply {
-    /// A reply that is told to every caller alike.
-    fn from(refusal: Refusal) -> Reply {
-        Composed::text(refusal.text(), true).into()
+impl From<ToolRefusal> for ToolReply {
+    /// Creates a reply that is the same for every caller.
+    fn from(refusal: ToolRefusal) -> ToolReply {
+        ReplyDraft::text(refusal.text(), true).into()
     }
 }
 
-impl From<Composed> for Reply {
-    /// A reply without pictures, and without an artifact for text that is left out.
-    fn from(composed: Composed) -> Reply {
-        Reply::new(composed, Vec::new())
+impl From<ReplyDraft> for ToolReply {
+    /// Creates a reply without pictures, and without an artifact for omitted text.
+    fn from(composed: ReplyDraft) -> ToolReply {
+        ToolReply::new(composed, Vec::new())
     }
 }
 
-impl Reply {
-    pub(super) fn new(composed: Composed, shown: Vec<ShownPictures>) -> Reply {
+impl ToolReply {
+    pub(super) fn new(composed: ReplyDraft, shown: Vec<ShownPictures>) -> ToolReply {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let shown =
             if shown.is_empty() { vec![ShownPictures::default(); composed.sections.len()] } else { shown };
-        Reply { id, composed, shown, originals: Vec::new(), keeper: None, whole: OnceCell::new() }
+        ToolReply { id, composed, shown, originals: Vec::new(), keeper: None, whole: OnceCell::new() }
     }
 
-    /// The same, with a place for text that is left out.
-    pub(super) fn kept_in(self, artifacts: Artifacts, origin: Origin, originals: Vec<String>) -> Reply {
-        Reply { keeper: Some((artifacts, origin)), originals, ..self }
+    /// Sets the artifact store for omitted text.
+    pub(super) fn with_store(
+        self,
+        artifacts: Artifacts,
+        origin: ArtifactOrigin,
+        originals: Vec<String>,
+    ) -> ToolReply {
+        ToolReply { keeper: Some((artifacts, origin)), originals, ..self }
     }
 
-    /// The lines before all sections.
+    /// Returns the lines before all sections.
     #[cfg(test)]
     pub(crate) fn top(&self) -> String {
         self.composed.top.join("\n")
     }
 
-    /// How much memory it takes, nearly.
+    /// Estimates the memory of the reply.
     pub(crate) fn size(&self) -> usize {
-        let image = |block: &Block| match block {
-            Block::Image { data, .. } => data.len(),
-            Block::Text(_) | Block::Link { .. } => 0,
+        let image = |block: &AnswerBlock| match block {
+            AnswerBlock::Image { data, .. } => data.len(),
+            AnswerBlock::Text(_) | AnswerBlock::Link { .. } => 0,
         };
         let lines = self.composed.top.iter().chain(&self.composed.bottom).map(String::len);
         let texts = self.composed.sections.iter().map(|section| section.text.len());
@@ -89,22 +94,22 @@ impl Reply {
         lines.chain(texts).chain(images).sum()
     }
 
-    /// The answer to a caller, within its budget. The text ends with the summary, whatever was cut.
-    pub(crate) async fn answer(&self, budget: Budget, agent: &Agent) -> Answer {
-        let Composed { sections, .. } = &self.composed;
+    /// Renders the answer for a caller, within its budget. The summary always ends the text.
+    pub(crate) async fn answer(&self, budget: Budget, agent: &Agent) -> ToolAnswer {
+        let ReplyDraft { sections, .. } = &self.composed;
         let skipped: Vec<bool> = sections.iter().map(|section| self.is_known(section, agent)).collect();
         let images = budget.images;
         let full: Vec<String> = (0..sections.len()).map(|at| self.text(at, skipped[at], images)).collect();
         let all = vec![Extent::Full; sections.len()];
         let more = self.more_pictures(&all, &skipped).filter(|_| images);
-        let mut page = Page::new(&self.composed, budget.bytes);
+        let mut page = AnswerBuilder::new(&self.composed, budget.bytes);
         let size = |text: &String| text.len() + 1;
         let pictures = more.as_ref().map_or(0, size);
         let (extents, views, cut) = if full.iter().map(size).sum::<usize>() + pictures <= page.room {
-            (all, full.into_iter().map(View::full).collect(), None)
+            (all, full.into_iter().map(SectionView::full).collect(), None)
         } else if let [only] = full.as_slice() {
             let text = fit(only, page.room.saturating_sub(pictures + 1));
-            (all, vec![View::full(text)], None)
+            (all, vec![SectionView::full(text)], None)
         } else {
             let room = page.room.saturating_sub(2 * (NOTICE + LIST.min(page.room / 8)));
             let views = self.views(full, room);
@@ -125,7 +130,7 @@ impl Reply {
         page.answer(&self.composed)
     }
 
-    /// Whether a caller was sent the outputs of a section by another reply.
+    /// Returns whether another reply has sent these outputs to the caller.
     fn is_known(&self, section: &Section, agent: &Agent) -> bool {
         // Code reads every output; only a model may skip one that it has.
         let reads_all = agent.within().is_some() || agent.caller().is_shared;
@@ -159,11 +164,11 @@ impl Reply {
         told
     }
 
-    fn blocks(&self, at: usize, is_skipped: bool) -> &[Block] {
+    fn blocks(&self, at: usize, is_skipped: bool) -> &[AnswerBlock] {
         if is_skipped { &[] } else { &self.shown[at].blocks }
     }
 
-    fn views(&self, full: Vec<String>, room: usize) -> Vec<View> {
+    fn views(&self, full: Vec<String>, room: usize) -> Vec<SectionView> {
         let sections = &self.composed.sections;
         let failed = sections.iter().filter(|section| section.has_failed).count().clamp(1, MOST_FAILED);
         let least = |section: &Section| {
@@ -174,7 +179,7 @@ impl Reply {
             block(&mut least, &short(error, most));
             least
         };
-        let view = |(section, full): (&Section, String)| View {
+        let view = |(section, full): (&Section, String)| SectionView {
             short: section.has_failed.then(|| least(section)),
             full,
         };
@@ -191,7 +196,7 @@ impl Reply {
         }
     }
 
-    /// Says which pictures are not shown, in a line.
+    /// States in a line which pictures are not shown.
     fn more_pictures(&self, extents: &[Extent], skipped: &[bool]) -> Option<String> {
         let more = |at: usize| match (extents[at], skipped[at]) {
             (_, true) => 0,
@@ -221,7 +226,7 @@ impl Reply {
         Some(said + "]")
     }
 
-    /// The cells of the sections for which there is something to count.
+    /// Lists the cells of the sections with a count above zero.
     fn cells(&self, extents: &[Extent], count: impl Fn(usize) -> usize) -> Vec<usize> {
         let counted = (0..extents.len()).filter(|at| count(*at) > 0);
         let mut cells: Vec<usize> =
@@ -230,7 +235,7 @@ impl Reply {
         cells
     }
 
-    /// The artifact with the text of all sections, made when it is first needed.
+    /// Returns the artifact with the text of all sections, stored on first use.
     async fn whole(&self) -> Option<&str> {
         let (artifacts, origin) = self.keeper.as_ref()?;
         let kept = self.whole.get_or_init(|| async {
@@ -248,23 +253,23 @@ impl Reply {
 
 const UNCHANGED: &str = "[Output unchanged since you last saw it]";
 
-impl View {
-    fn full(full: String) -> View {
-        View { full, short: None }
+impl SectionView {
+    fn full(full: String) -> SectionView {
+        SectionView { full, short: None }
     }
 }
 
-/// The blocks of an answer as they are put together.
-struct Page {
-    blocks: Vec<Block>,
+/// An answer under construction.
+struct AnswerBuilder {
+    blocks: Vec<AnswerBlock>,
     text: String,
     bottom: String,
-    /// Bytes that there are for sections and notices about them.
+    /// Bytes left for sections and notices about them.
     room: usize,
 }
 
-impl Page {
-    fn new(composed: &Composed, bytes: usize) -> Page {
+impl AnswerBuilder {
+    fn new(composed: &ReplyDraft, bytes: usize) -> AnswerBuilder {
         let summary = composed.summary.as_ref().map(|summary| summary.line((bytes / 5).min(300)));
         let summary = summary.unwrap_or_default();
         let mut bottom = fit(composed.bottom.join("\n"), bytes / 4);
@@ -273,14 +278,14 @@ impl Page {
         let most = if composed.sections.is_empty() { left } else { left / 2 };
         let text = fit(composed.top.join("\n"), most);
         let room = left.saturating_sub(text.len() + usize::from(!text.is_empty()));
-        Page { blocks: Vec::new(), text, bottom, room }
+        AnswerBuilder { blocks: Vec::new(), text, bottom, room }
     }
 
     fn line(&mut self, text: &str) {
         line(&mut self.text, text);
     }
 
-    fn section(&mut self, text: &str, pictures: &[Block]) {
+    fn section(&mut self, text: &str, pictures: &[AnswerBlock]) {
         block(&mut self.text, text);
         if !pictures.is_empty() {
             self.end_text();
@@ -291,22 +296,22 @@ impl Page {
     fn end_text(&mut self) {
         let text = std::mem::take(&mut self.text);
         if !text.is_empty() {
-            self.blocks.push(Block::Text(text));
+            self.blocks.push(AnswerBlock::Text(text));
         }
     }
 
-    fn answer(mut self, composed: &Composed) -> Answer {
+    fn answer(mut self, composed: &ReplyDraft) -> ToolAnswer {
         let bottom = std::mem::take(&mut self.bottom);
         block(&mut self.text, &bottom);
         self.end_text();
         if self.blocks.is_empty() {
-            self.blocks.push(Block::Text(String::new()));
+            self.blocks.push(AnswerBlock::Text(String::new()));
         }
-        self.blocks.extend(composed.artifacts.iter().map(|id| Block::Link {
+        self.blocks.extend(composed.artifacts.iter().map(|id| AnswerBlock::Link {
             uri: notices::artifact(id),
             name: format!("output {id}"),
             mime: "text/plain".to_owned(),
         }));
-        Answer { blocks: self.blocks, is_failure: composed.is_failure, ..Answer::default() }
+        ToolAnswer { blocks: self.blocks, is_failure: composed.is_failure, ..ToolAnswer::default() }
     }
 }

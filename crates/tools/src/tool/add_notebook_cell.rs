@@ -1,19 +1,19 @@
-//! `add_notebook_cell`: inserts a cell, and runs it where asked.
+//! `add_notebook_cell`: inserts a cell, and runs it on request.
 
 use cellist_notebook::{CellRef, Operation};
 
 use super::{
-    Access, Answer, Call, CellType, MaxOutput, Refusal, Seconds, Tool, ToolFacts, Toolbox, Whole, Writing,
-    WrittenFile, input,
+    CallAccess, CallContext, CellType, MaxOutput, PendingWrite, Seconds, Tool, ToolAnswer, ToolFacts,
+    ToolRefusal, Toolbox, WholeNumber, input,
 };
-use crate::toolbox::cell_runs::CellRun;
+use crate::toolbox::cell_runs::CellRunOptions;
 
 input! {
     /// Inserts a cell. Returns its id.
-    struct AddNotebookCell {
+    struct AddNotebookCellInput {
         notebook | path: Option<String>,
         r#type | cell_type: CellType,
-        index: Option<Whole<-1>> = "Default: at the end",
+        index: Option<WholeNumber<-1>> = "Default: end",
         after: Option<CellRef>,
         content | source: String,
         run: bool,
@@ -25,27 +25,26 @@ input! {
     }
 }
 
-impl Tool for AddNotebookCell {
+impl Tool for AddNotebookCellInput {
     const FACTS: ToolFacts = ToolFacts {
         destroys: false,
-        ..ToolFacts::of_notebooks(Access::ChangeNotebook, "puts a new cell in; with `run` it runs too")
+        ..ToolFacts::of_notebooks(CallAccess::ChangeNotebook, "inserts a cell, and runs it with `run`")
     };
 
-    fn access(&self) -> Access {
-        if self.run { Access::Run } else { Self::FACTS.access }
+    fn access(&self) -> CallAccess {
+        if self.run { CallAccess::Run } else { Self::FACTS.access }
     }
 
-    fn writing(&self) -> Option<Writing<'_>> {
-        Some(Writing { file: WrittenFile::Notebook(self.notebook.as_deref()), texts: vec![&self.content] })
+    fn writing(&self) -> Option<PendingWrite<'_>> {
+        Some(PendingWrite::to_notebook(self.notebook.as_deref(), &self.content))
     }
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
-        let run = self.run.then(|| {
-            CellRun::of_change(call.budget(self.max_output, self.images), self.timeout, self.soft_wait)
-        });
+        let budget = call.budget(self.max_output, self.images);
+        let run = CellRunOptions::after_change(self.run, budget, self.timeout, self.soft_wait);
         let index = self.index.map(|index| index.0).filter(|index| *index >= 0);
-        let AddNotebookCell { r#type: kind, after, content: source, revision, .. } = self;
+        let AddNotebookCellInput { r#type: kind, after, content: source, revision, .. } = self;
         if index.is_some() && after.is_some() {
             return Err(open.refuse("give `index` or `after`, not both", None));
         }

@@ -1,24 +1,25 @@
-//! `bash`: a command of a shell, told of as code is. Nothing is kept from one to the next.
+//! `bash`: runs a shell command. No state lasts from one command to the next.
 
 use cellist_platform::aside::aside;
 use cellist_session::orders::{self, ShellOrder};
 use cellist_session::sessions::{
-    Call as SessionCall, CallReport, Code, ExecutionId, KernelMode, Kind, RetryOnCrash, SessionKey,
+    CallReport, Code, ExecutionId, KernelMode, Kind, RetryOnCrash, RunRules, SessionCall, SessionKey,
 };
 use cellist_settings::ToolMode;
 
 use super::python::origin;
 use super::{
-    Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, ToolGroup, ToolName, Toolbox, input,
+    CallAccess, CallContext, MaxOutput, Seconds, Tool, ToolAnswer, ToolFacts, ToolGroup, ToolName,
+    ToolRefusal, Toolbox, input,
 };
 use crate::caller::{Caller, ToolSet};
 use crate::offer::NotOffered;
-use crate::result::{Ran, compose};
+use crate::result::{CodeResult, compose};
 use crate::toolbox::runs::{Part, Plan, call_limit, folder_at, session_call};
 
 input! {
-    /// Runs a shell command. An artifact has all of long output.
-    struct Bash {
+    /// Runs a shell command. Long output is stored whole as an artifact.
+    struct BashInput {
         command: String,
         cwd: Option<String>,
         timeout: Option<Seconds> = "Seconds, 1 to 600; default 30",
@@ -27,13 +28,13 @@ input! {
     }
 }
 
-impl Tool for Bash {
-    const FACTS: ToolFacts = ToolFacts { group: ToolGroup::Shell, ..ToolFacts::new(Access::Run) };
+impl Tool for BashInput {
+    const FACTS: ToolFacts = ToolFacts { group: ToolGroup::Shell, ..ToolFacts::new(CallAccess::Run) };
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let caller = call.caller();
         if self.command.trim().is_empty() {
-            return Err(Refusal::new("there is nothing to run: `command` is empty"));
+            return Err(ToolRefusal::new("nothing to run: `command` is empty"));
         }
         let cwd = match &self.cwd {
             Some(named) => folder_at(&caller.cwd, named)?,
@@ -42,18 +43,19 @@ impl Tool for Bash {
         let home = toolbox.documents.store().home();
         let ShellOrder { order, settings, has_python } =
             orders::shell(&caller.environment, home, cwd.clone()).await?;
-        // A session of its own, so that commands neither wait for each other nor for Python.
+        // Each command has its own session, so that it waits neither for other commands nor for
+        // Python.
         let key = SessionKey::new(format!("bash-{}", ExecutionId::random()), cwd);
         let code = vec![Code { code: self.command, ..Code::default() }];
         let budget = call.budget(self.max_output, None);
-        let work = SessionCall {
-            kind: Kind::Command,
-            owner: None,
+        let work = session_call(&call, key.clone(), order.into(), code, &settings, budget);
+        let rules = RunRules {
             limit: call_limit(self.timeout),
             retry: RetryOnCrash::Never,
             mode: KernelMode::PerCall,
-            ..session_call(&call, key.clone(), order, code, &settings, budget)
+            ..work.rules
         };
+        let work = SessionCall { kind: Kind::Command, owner: None, rules, ..work };
         let is_stand_in = caller.tool_mode == ToolMode::BashOnly && !has_python;
         let said = is_stand_in.then(|| toolbox.introduced.once(call.agent.owner(), NO_PYTHON)).flatten();
         let title = "a command of bash".to_owned();
@@ -67,9 +69,9 @@ impl Tool for Bash {
                     Err(refusal) => return refusal.into(),
                 };
             notices.extend(said);
-            let ran: Vec<Ran> = cells.into_iter().map(|cell| Ran::new(cell.report)).collect();
+            let ran: Vec<CodeResult> = cells.into_iter().map(|cell| CodeResult::new(cell.report)).collect();
             if ran.is_empty() {
-                return Refusal::new(notices.join("\n")).into();
+                return ToolRefusal::new(notices.join("\n")).into();
             }
             own.gallery.reply(compose(notices, ran, Vec::new()), &origin).await
         };
@@ -78,8 +80,8 @@ impl Tool for Bash {
 }
 
 impl Toolbox {
-    /// Why a tool that runs Python is not there, where that is for want of Python.
-    pub(crate) async fn stand_in(&self, caller: &Caller, refusal: NotOffered) -> Option<String> {
+    /// Explains that a Python tool is missing because no Python was found, if that is the reason.
+    pub(crate) async fn missing_python(&self, caller: &Caller, refusal: NotOffered) -> Option<String> {
         let NotOffered::ToolMode(tool @ (ToolName::Python | ToolName::Eval)) = refusal else { return None };
         let (environment, home) = (caller.environment.clone(), self.documents.store().home().clone());
         let cwd = caller.cwd.clone();
@@ -87,11 +89,11 @@ impl Toolbox {
         let has_python = looked.await.unwrap_or(true);
         let instead = match caller.tools {
             ToolSet::All => "use bash instead",
-            ToolSet::Notebook => "a person starts you with `--tools all` for a shell instead",
+            ToolSet::Notebook => "the user can start you with `--tools all` for a shell",
         };
         (!has_python).then(|| format!("{tool} is not among your tools: no Python was found; {instead}"))
     }
 }
 
-/// Said once to whoever has a shell alone because of that.
+/// Shown once to an agent that has only a shell for this reason.
 const NO_PYTHON: &str = "[no Python was found: python and eval are not among your tools]";

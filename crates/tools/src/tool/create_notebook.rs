@@ -1,30 +1,30 @@
-//! `create_notebook`: an empty notebook for a kernel.
+//! `create_notebook`: creates an empty notebook for a kernel.
 
 use cellist_notebook::{Ids, Notebook};
 use cellist_session::orders::{self, Named};
 use serde_json::json;
 
-use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, ToolGroup, Toolbox, input};
+use super::{CallAccess, CallContext, Tool, ToolAnswer, ToolFacts, ToolGroup, ToolRefusal, Toolbox, input};
 use crate::toolbox::runs::given;
 
 input! {
-    /// Makes an empty notebook. Never overwrites.
-    struct CreateNotebook {
+    /// Creates an empty notebook. Never overwrites.
+    struct CreateNotebookInput {
         notebook | path: String,
-        kernel: Option<String> = "Left out: Python",
+        kernel: Option<String> = "Default: Python",
     }
 }
 
-impl Tool for CreateNotebook {
+impl Tool for CreateNotebookInput {
     const FACTS: ToolFacts = ToolFacts {
         group: ToolGroup::NewNotebook,
         destroys: false,
-        ..ToolFacts::of_notebooks(Access::ChangeNotebook, "makes a new notebook")
+        ..ToolFacts::of_notebooks(CallAccess::ChangeNotebook, "creates a notebook")
     };
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let editor = toolbox.editor();
-        let place = toolbox.sight(&call, &editor).named_notebook(&self.notebook)?;
+        let place = toolbox.resolver(&call, &editor).named_notebook(&self.notebook)?;
         let store = toolbox.documents.store().clone();
         let kernel = match given(self.kernel.as_deref()) {
             None => Named::python(),
@@ -46,11 +46,11 @@ impl Tool for CreateNotebook {
             &json!({ "display_name": display_name, "language": language, "name": name }),
         );
         let path = place.real.clone();
-        place.stored("could not be made", move || store.create(&path, &notebook)).await?;
+        place.stored("could not be created", move || store.create(&path, &notebook)).await?;
         let open = toolbox.open(&call, place).await?;
         let seen = open.read(&call).await?;
-        Ok(Answer::text(format!(
-            "Made {}, an empty notebook for {display_name}. Revision {}.",
+        Ok(ToolAnswer::text(format!(
+            "Created {}, an empty notebook for {display_name}. Revision {}.",
             open.name(),
             seen.revision
         )))

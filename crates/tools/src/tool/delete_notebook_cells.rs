@@ -2,22 +2,22 @@
 
 use cellist_notebook::{CellRef, Operation};
 
-use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, Toolbox, input};
-use crate::toolbox::open::positions;
+use super::{CallAccess, CallContext, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, input};
+use crate::toolbox::opened_notebook::positions;
 
 input! {
     /// Deletes cells and returns their text.
-    struct DeleteNotebookCells {
+    struct DeleteNotebookCellsInput {
         notebook | path: Option<String>,
         cells: Vec<CellRef>,
         revision: Option<String> = "As read",
     }
 }
 
-impl Tool for DeleteNotebookCells {
-    const FACTS: ToolFacts = ToolFacts::of_notebooks(Access::ChangeNotebook, "takes cells out");
+impl Tool for DeleteNotebookCellsInput {
+    const FACTS: ToolFacts = ToolFacts::of_notebooks(CallAccess::ChangeNotebook, "deletes cells");
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
         if self.cells.is_empty() {
             return Err(open.refuse("`cells` is empty: name the cells to delete", None));

@@ -1,14 +1,15 @@
 //! `edit`: replaces a piece of the text that `read` shows.
 
 use super::{
-    Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, Toolbox, Writing, WrittenFile, input,
+    CallAccess, CallContext, MaxOutput, PendingWrite, Seconds, Tool, ToolAnswer, ToolFacts, ToolRefusal,
+    Toolbox, WriteTarget, input,
 };
-use crate::toolbox::cell_runs::CellRun;
-use crate::toolbox::file_change::{Change, FileChange, change_access};
+use crate::toolbox::cell_runs::CellRunOptions;
+use crate::toolbox::file_change::{FileChange, TextChange, change_access};
 
 input! {
-    /// Replaces text that `read` shows. Without `replace_all` it must occur once.
-    struct Edit {
+    /// Replaces text that `read` shows. It must occur once, unless `replace_all`.
+    struct EditInput {
         path | notebook: String,
         old: String,
         new: String,
@@ -22,22 +23,21 @@ input! {
     }
 }
 
-impl Tool for Edit {
-    const FACTS: ToolFacts = ToolFacts::new(Access::ChangeFile);
+impl Tool for EditInput {
+    const FACTS: ToolFacts = ToolFacts::new(CallAccess::ChangeFile);
 
-    fn access(&self) -> Access {
-        if self.run { Access::Run } else { change_access(&self.path) }
+    fn access(&self) -> CallAccess {
+        if self.run { CallAccess::Run } else { change_access(&self.path) }
     }
 
-    fn writing(&self) -> Option<Writing<'_>> {
-        Some(Writing { file: WrittenFile::Path(&self.path), texts: vec![&self.old, &self.new] })
+    fn writing(&self) -> Option<PendingWrite<'_>> {
+        Some(PendingWrite { file: WriteTarget::Path(&self.path), texts: vec![&self.old, &self.new] })
     }
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
-        let run = self.run.then(|| {
-            CellRun::of_change(call.budget(self.max_output, self.images), self.timeout, self.soft_wait)
-        });
-        let change = Change::Replace { old: self.old, new: self.new, all: self.replace_all };
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
+        let budget = call.budget(self.max_output, self.images);
+        let run = CellRunOptions::after_change(self.run, budget, self.timeout, self.soft_wait);
+        let change = TextChange::Replace { old: self.old, new: self.new, all: self.replace_all };
         let wanted = FileChange { path: &self.path, change, revision: self.revision.as_deref(), run };
         toolbox.change_text(call, wanted).await
     }

@@ -1,28 +1,32 @@
-//! `eval`: cells in several languages, each language in a kernel of its own.
+//! `eval`: runs cells in several languages, each language in its own kernel.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_kernel::order::Order;
 use cellist_output::CellEnding;
 use cellist_session::execution::{Limit, Status};
 use cellist_session::orders::{CannotOrder, Wanted};
-use cellist_session::sessions::{Call as SessionCall, CallReport, Code, SessionKey};
+use cellist_session::sessions::{CallReport, Code, SessionCall, SessionKey};
 
 use super::python::{heading, origin};
-use super::{Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, ToolGroup, Toolbox, input};
+use super::{
+    CallAccess, CallContext, MaxOutput, Seconds, Tool, ToolAnswer, ToolFacts, ToolGroup, ToolRefusal,
+    Toolbox, input,
+};
 use crate::executions::Inside;
-use crate::result::{Composed, Ran, Reply, compose, summary};
+use crate::result::{CodeResult, ReplyDraft, ToolReply, compose, summary};
 use crate::toolbox::runs::{Part, Plan, call_limit, session_call};
 
-/// Cells of one language that follow each other, in its session.
-struct Group {
+/// Consecutive cells of one language, in its session.
+struct LanguageGroup {
     language: String,
     work: SessionCall,
 }
 
 input! {
-    /// As `python`, in `py` or the language of an installed kernel.
-    struct Eval {
+    /// Like `python`, in `py` or the language of an installed kernel.
+    struct EvalInput {
         cells: Vec<EvalCell>,
         session | kernelId: Option<String>,
         cwd: Option<String>,
@@ -43,18 +47,18 @@ input! {
     }
 }
 
-impl Tool for Eval {
-    const FACTS: ToolFacts = ToolFacts { group: ToolGroup::Python, ..ToolFacts::new(Access::Run) };
+impl Tool for EvalInput {
+    const FACTS: ToolFacts = ToolFacts { group: ToolGroup::Python, ..ToolFacts::new(CallAccess::Run) };
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         if self.cells.is_empty() {
-            return Err(Refusal::new("there is nothing to run: `cells` is empty"));
+            return Err(ToolRefusal::new("nothing to run: `cells` is empty"));
         }
         let own = toolbox.session_of(&call, self.session.as_deref(), self.cwd.as_deref())?;
         let settings = toolbox.settings(call.agent, &own.cwd).await?;
         let budget = call.budget(self.max_output, self.images);
         let (count, limit) = (self.cells.len(), call_limit(self.timeout));
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<LanguageGroup> = Vec::new();
         for EvalCell { language: named, code, title, reset } in self.cells {
             let (language, piece) = (language(&named)?, Code { code, title, reset, ..Code::default() });
             match groups.last_mut() {
@@ -63,7 +67,7 @@ impl Tool for Eval {
                     let key = session(&own, &language);
                     let order = toolbox.order_for(&call, &key, &language).await?;
                     let work = session_call(&call, key, order, vec![piece], &settings, budget);
-                    groups.push(Group { language, work });
+                    groups.push(LanguageGroup { language, work });
                 }
             }
         }
@@ -79,7 +83,12 @@ impl Tool for Eval {
 }
 
 impl Toolbox {
-    async fn order_for(&self, call: &Call<'_>, key: &SessionKey, language: &str) -> Result<Order, Refusal> {
+    async fn order_for(
+        &self,
+        call: &CallContext<'_>,
+        key: &SessionKey,
+        language: &str,
+    ) -> Result<Arc<Order>, ToolRefusal> {
         let wanted = match language {
             "python" => Wanted::nothing(),
             other => Wanted { kernel: None, language: Some(other.to_owned()) },
@@ -87,30 +96,36 @@ impl Toolbox {
         let order = self.order(call.caller(), key, wanted, false).await;
         order.map_err(|error| match (&error, language) {
             (CannotOrder::Refused(_), language) if language != "python" => {
-                Refusal::advised(format_args!("no kernel for {language} is installed"), error.hint())
+                ToolRefusal::advised(format_args!("no kernel for {language} is installed"), error.hint())
             }
             _ => error.into(),
         })
     }
 
-    /// Runs groups one after the other, until one fails.
-    async fn evaluate(self, groups: Vec<Group>, own: SessionKey, limit: Limit, mut inside: Inside) -> Reply {
+    /// Runs groups in order, until one fails.
+    async fn evaluate(
+        self,
+        groups: Vec<LanguageGroup>,
+        own: SessionKey,
+        limit: Limit,
+        mut inside: Inside,
+    ) -> ToolReply {
         let count: usize = groups.iter().map(|group| group.work.cells.len()).sum();
         let from = origin(&groups[0].work);
         let (mut used, mut shown, mut index) = (Duration::ZERO, 0, 0);
         let (mut ran, mut said, mut refused) = (Vec::new(), Vec::new(), None);
-        for Group { language, mut work } in groups {
+        for LanguageGroup { language, mut work } in groups {
             let before = index;
-            work.limit = rest(limit, used);
+            work.rules.limit = rest(limit, used);
             let is_last = before + work.cells.len() == count;
-            work.reading = work.reading.next(shown, is_last);
+            work.rules.reading = work.rules.reading.next(shown, is_last);
             let part = Part { before, count };
             let report = match self.run_code(work, &mut inside, Some(&language), part).await {
                 Ok(report) => report,
-                Err(refusal) if ran.is_empty() => return Composed::not_run(&refusal, 1..=count).into(),
+                Err(refusal) if ran.is_empty() => return ReplyDraft::not_run(&refusal, 1..=count).into(),
                 Err(refusal) => {
                     let heading = heading(index, count, Some(&language), None);
-                    refused = Some(format!("{heading} {}", refusal.what));
+                    refused = Some(format!("{heading} {}", refusal.problem));
                     break;
                 }
             };
@@ -121,8 +136,8 @@ impl Toolbox {
                 shown += cell.report.text.len();
                 said.extend(self.introduced.line(&cell.kernel_id, &cell.report.kernel));
                 let heading = heading(index, count, Some(&language), cell.title.as_deref());
-                let told = Ran::new(cell.report).numbered(index + 1);
-                ran.push(if count == 1 { told } else { told.under(heading) });
+                let told = CodeResult::new(cell.report).with_number(index + 1);
+                ran.push(if count == 1 { told } else { told.with_heading(heading) });
                 index += 1;
             }
             if status != Status::Ok {
@@ -130,7 +145,7 @@ impl Toolbox {
             }
         }
         if ran.is_empty() {
-            return Composed::not_run(&Refusal::new(said.join("\n")), 1..=count).into();
+            return ReplyDraft::not_run(&ToolRefusal::new(said.join("\n")), 1..=count).into();
         }
         let mut endings = summary(&ran);
         (index..count).for_each(|index| endings.add(CellEnding::NotRun, index + 1));
@@ -143,11 +158,11 @@ impl Toolbox {
     }
 }
 
-/// A language by the names that models have for it.
-fn language(named: &str) -> Result<String, Refusal> {
+/// Normalises the names that models use for a language.
+fn language(named: &str) -> Result<String, ToolRefusal> {
     let named = named.trim().to_ascii_lowercase();
     match named.as_str() {
-        "" => Err(Refusal::new("`language` is empty: it must be py, or the language of an installed kernel")),
+        "" => Err(ToolRefusal::new("`language` is empty: use py or the language of an installed kernel")),
         "py" | "python" | "python3" | "ipython" => Ok("python".to_owned()),
         "js" => Ok("javascript".to_owned()),
         "ts" => Ok("typescript".to_owned()),
@@ -158,7 +173,7 @@ fn language(named: &str) -> Result<String, Refusal> {
     }
 }
 
-/// The session of a language: that of Python is the one that `python` uses.
+/// Returns the session of a language. Python shares the session of `python`.
 fn session(own: &SessionKey, language: &str) -> SessionKey {
     match language {
         "python" => own.clone(),
@@ -166,7 +181,7 @@ fn session(own: &SessionKey, language: &str) -> SessionKey {
     }
 }
 
-/// What is left of a limit for all cells together.
+/// Returns the rest of a time limit that all cells share.
 fn rest(limit: Limit, used: Duration) -> Limit {
     match limit {
         Limit::None => Limit::None,
@@ -180,10 +195,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_language_has_a_session_of_its_own_and_python_that_of_the_caller() {
+    fn each_language_has_a_session_and_python_the_callers() {
         let own = SessionKey::new("s", "/w");
         let of = |named: &str| session(&own, &language(named).unwrap()).id;
         assert_eq!([of("py"), of("Python"), of("sh"), of("R")], ["s", "s", "s:bash", "s:r"]);
-        assert!(language(" ").unwrap_err().what.starts_with("`language` is empty"));
+        assert!(language(" ").unwrap_err().problem.starts_with("`language` is empty"));
     }
 }

@@ -1,4 +1,4 @@
-//! `notebook_kernel`: what a kernel does now, stopping what it runs, and giving its session a new one.
+//! `notebook_kernel`: returns the state of a kernel, interrupts it or restarts it.
 
 use std::time::Duration;
 
@@ -7,34 +7,35 @@ use cellist_platform::clock::now_ms;
 use cellist_session::sessions::{Interruption, SessionError, SessionKey, SessionState, SessionView};
 
 use super::{
-    Access, Answer, Call, Field, Input, Kind, Looking, Refusal, Tool, ToolFacts, Toolbox, choice, input,
+    CallAccess, CallContext, Field, FieldKind, Input, ReadOnlyForm, Tool, ToolAnswer, ToolFacts, ToolRefusal,
+    Toolbox, choice, input,
 };
 use crate::executions::Execution;
-use crate::toolbox::ongoing::{goes_on, in_words};
+use crate::toolbox::run_status::{in_words, still_running};
 use crate::toolbox::runs::given;
 
-/// The time beyond the grace that a kernel may take to report its end, also when it is killed.
+/// Time beyond the grace period for the report of the end, also after a kill.
 const MARGIN: Duration = Duration::from_secs(3);
 
-/// Whose kernel is meant.
-struct Meant {
+/// The kernel that a call names.
+struct TargetKernel {
     key: SessionKey,
-    /// What to call it.
+    /// The display name.
     name: String,
 }
 
 input! {
     /// State of a kernel; interrupts (variables stay) or restarts it (variables are lost).
-    struct NotebookKernel {
+    struct NotebookKernelInput {
         notebook | path: Option<String>,
         session | kernelId: Option<String> = "Instead of a notebook",
         execution: Option<String> = "Only this execution",
         action: KernelAction,
-        force: bool = "Kill it if need be",
+        force: bool = "Kill it if needed",
     }
 }
 
-/// What to do with a kernel.
+/// An action on a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KernelAction {
     Status,
@@ -44,32 +45,35 @@ pub(crate) enum KernelAction {
 
 choice!(KernelAction: "status" => Status, "interrupt" => Interrupt, "restart" => Restart);
 
-impl Tool for NotebookKernel {
+impl Tool for NotebookKernelInput {
     const FACTS: ToolFacts = ToolFacts {
-        looking: Some(Looking {
-            description: "State of a kernel: the running code and its progress.",
+        looking: Some(ReadOnlyForm {
+            description: "State of a kernel: running code and its progress.",
             fields: &[
                 Self::FIELDS[0],
                 Self::FIELDS[1],
                 Self::FIELDS[2],
-                Field { kind: Kind::Choice(&["status"]), ..Self::FIELDS[3] },
+                Field { kind: FieldKind::Choice(&["status"]), ..Self::FIELDS[3] },
             ],
-            prompt: "says what the kernel does",
+            prompt: "shows the state of the kernel",
         }),
-        ..ToolFacts::of_notebooks(Access::Look, "says what the kernel does, interrupts or restarts it")
+        ..ToolFacts::of_notebooks(
+            CallAccess::Look,
+            "shows the state of the kernel, interrupts or restarts it",
+        )
     };
 
-    fn access(&self) -> Access {
+    fn access(&self) -> CallAccess {
         match self.action {
-            KernelAction::Status => Access::Look,
-            KernelAction::Interrupt | KernelAction::Restart => Access::Run,
+            KernelAction::Status => CallAccess::Look,
+            KernelAction::Interrupt | KernelAction::Restart => CallAccess::Run,
         }
     }
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
-        let NotebookKernel { action, force, .. } = self;
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
+        let NotebookKernelInput { action, force, .. } = self;
         if force && action != KernelAction::Interrupt {
-            return Err(Refusal::new("`force` belongs to action interrupt: leave it out, or interrupt"));
+            return Err(ToolRefusal::new("`force` is only for action interrupt"));
         }
         if let Some(name) = &self.execution {
             let execution = toolbox.execution(name)?;
@@ -77,54 +81,54 @@ impl Tool for NotebookKernel {
                 KernelAction::Interrupt => toolbox.interrupt_execution(&call, &execution, force).await,
                 KernelAction::Restart => {
                     let key = execution.session.clone();
-                    toolbox.restart(Meant { name: format!("session {}", key.id), key }).await
+                    toolbox.restart(TargetKernel { name: format!("session {}", key.id), key }).await
                 }
-                KernelAction::Status if execution.is_done() => Ok(Answer::text(format!(
-                    "Execution {} has ended; `wait` with it tells how.",
+                KernelAction::Status if execution.is_done() => Ok(ToolAnswer::text(format!(
+                    "Execution {} has ended; `wait` returns its result.",
                     execution.id
                 ))),
-                KernelAction::Status => Ok(goes_on(&execution, call.budget(None, None))),
+                KernelAction::Status => Ok(still_running(&execution, call.budget(None, None))),
             };
         }
-        let meant = self.meant(toolbox, &call)?;
+        let target = self.target(toolbox, &call)?;
         match action {
-            KernelAction::Interrupt => toolbox.interrupt(&call, meant, force).await,
-            KernelAction::Restart => toolbox.restart(meant).await,
-            KernelAction::Status => Ok(Answer::text(toolbox.status(&meant))),
+            KernelAction::Interrupt => toolbox.interrupt(&call, target, force).await,
+            KernelAction::Restart => toolbox.restart(target).await,
+            KernelAction::Status => Ok(ToolAnswer::text(toolbox.status(&target))),
         }
     }
 }
 
-impl NotebookKernel {
-    /// The session that a call means: the named one, or that of a notebook.
-    fn meant(&self, toolbox: &Toolbox, call: &Call<'_>) -> Result<Meant, Refusal> {
+impl NotebookKernelInput {
+    /// Returns the session of the call: the named one, or that of a notebook.
+    fn target(&self, toolbox: &Toolbox, call: &CallContext<'_>) -> Result<TargetKernel, ToolRefusal> {
         if let Some(named) = given(self.session.as_deref()) {
             let key = toolbox.session_named(call, named)?;
-            return Ok(Meant { key, name: format!("session {named}") });
+            return Ok(TargetKernel { key, name: format!("session {named}") });
         }
         let editor = toolbox.editor();
-        let place = toolbox.sight(call, &editor).notebook(self.notebook.as_deref())?;
-        Ok(Meant { key: SessionKey::of_notebook(&place.real), name: place.name })
+        let place = toolbox.resolver(call, &editor).notebook(self.notebook.as_deref())?;
+        Ok(TargetKernel { key: SessionKey::of_notebook(&place.real), name: place.name })
     }
 }
 
 impl Toolbox {
-    fn status(&self, meant: &Meant) -> String {
-        let Some(view) = self.session_view(&meant.key) else {
-            return match self.sessions.gone(&meant.key) {
-                Some(why) => format!("{}: no kernel: {why}. The next run starts one.", meant.name),
-                None => format!("{}: no kernel yet; the next run starts one.", meant.name),
+    fn status(&self, target: &TargetKernel) -> String {
+        let Some(view) = self.session_view(&target.key) else {
+            return match self.sessions.gone(&target.key) {
+                Some(why) => format!("{}: no kernel: {why}. The next run starts one.", target.name),
+                None => format!("{}: no kernel yet; the next run starts one.", target.name),
             };
         };
         let state = match view.state {
             SessionState::Starting => "starting",
             SessionState::Idle => "idle",
-            SessionState::Busy if view.is_stuck => "busy: it was interrupted and has not stopped",
+            SessionState::Busy if view.is_stuck => "busy: interrupted, not stopped yet",
             SessionState::Busy => "busy",
             SessionState::Silent => "alive, but does not answer",
             SessionState::Dead => "gone; the next run starts another",
         };
-        let mut told = format!("{}: kernel {state} · {}", meant.name, view.backend);
+        let mut told = format!("{}: kernel {state} · {}", target.name, view.backend);
         if let Some(python) = &view.python {
             told.push_str(&format!(" {}", python.display()));
         }
@@ -132,12 +136,12 @@ impl Toolbox {
             told.push_str(&format!(" · {} restarts", view.restarts));
         }
         if view.queued > 0 {
-            told.push_str(&format!(" · {} waiting", view.queued));
+            told.push_str(&format!(" · {} queued", view.queued));
         }
         if let Some(left) = left(&view) {
-            told.push_str(&format!(" · ends in {left} if nobody uses it"));
+            told.push_str(&format!(" · ends in {left} unless used"));
         }
-        for execution in self.executions.running(&meant.key) {
+        for execution in self.executions.running(&target.key) {
             let standing = execution.standing();
             let message = in_words(&standing).unwrap_or(standing.progress.message);
             told.push_str(&format!(
@@ -150,20 +154,20 @@ impl Toolbox {
         told
     }
 
-    /// How long interrupted code may take in a session before it is told as not stopped.
-    async fn grace(&self, call: &Call<'_>, key: &SessionKey) -> Result<Duration, Refusal> {
+    /// Returns the grace period for interrupted code in a session.
+    async fn grace(&self, call: &CallContext<'_>, key: &SessionKey) -> Result<Duration, ToolRefusal> {
         Ok(self.settings(call.agent, &key.cwd).await?.python.interrupt_grace)
     }
 
     async fn interrupt_execution(
         &self,
-        call: &Call<'_>,
+        call: &CallContext<'_>,
         execution: &Execution,
         force: bool,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let id = &execution.id;
         if execution.is_done() {
-            return Ok(Answer::text(format!("Execution {id} has ended already.")));
+            return Ok(ToolAnswer::text(format!("Execution {id} has ended already.")));
         }
         let patience = self.grace(call, &execution.session).await? + MARGIN;
         match force {
@@ -172,63 +176,68 @@ impl Toolbox {
         }
         match execution.wait(patience, call.news, None).await {
             Some(reply) => {
-                // That it was stopped is what was wanted, and no failure of this call.
+                // An interrupted run is a success of this call.
                 let text = reply.answer(call.budget(None, None), call.agent).await.all_text();
                 let text = text.strip_prefix("Error: ").unwrap_or(&text);
-                Ok(Answer::text(format!("Execution {id} was interrupted.\n{text}")))
+                Ok(ToolAnswer::text(format!("Execution {id} was interrupted.\n{text}")))
             }
             None => Err(not_stopped(&format!("execution {id}"), Some(id.as_str()))),
         }
     }
 
-    async fn interrupt(&self, call: &Call<'_>, meant: Meant, force: bool) -> Result<Answer, Refusal> {
-        let Meant { key, name } = meant;
+    async fn interrupt(
+        &self,
+        call: &CallContext<'_>,
+        target: TargetKernel,
+        force: bool,
+    ) -> Result<ToolAnswer, ToolRefusal> {
+        let TargetKernel { key, name } = target;
         let running = match self.sessions.running(&key) {
             Ok(running) => running,
             Err(SessionError::NoSuchSession { .. }) => {
-                return Ok(Answer::text(format!("{name}: nothing runs; there is no kernel.")));
+                return Ok(ToolAnswer::text(format!("{name}: nothing is running; there is no kernel.")));
             }
-            Err(error) => return Err(Refusal::advised(format_args!("{name}: {error}"), error.hint())),
+            Err(error) => return Err(ToolRefusal::advised(format_args!("{name}: {error}"), error.hint())),
         };
-        // Executions of tools have names of their own, which `wait` knows.
+        // Executions of tools have their own names, which `wait` knows.
         let named = self.executions.running(&key).first().cloned();
         let interruption = match (&running, &named) {
             (Some(ticket), _) => ticket.interrupt(force).await,
-            // It has its name, and its code does not run yet, or is between two cells.
+            // The run has begun, but its code is not running yet or is between two cells.
             (None, Some(next)) => return self.interrupt_execution(call, next, force).await,
             (None, None) => Interruption::NothingRan,
         };
         match interruption {
-            Interruption::NothingRan => Ok(Answer::text(format!("{name}: nothing runs."))),
+            Interruption::NothingRan => Ok(ToolAnswer::text(format!("{name}: nothing is running."))),
             Interruption::Kept => {
-                Ok(Answer::text(format!("{name}: interrupted; the kernel's state was kept.")))
+                Ok(ToolAnswer::text(format!("{name}: interrupted; the kernel's state was kept.")))
             }
-            Interruption::Lost => Ok(Answer::text(format!(
-                "{name}: stopped; the kernel had to be ended, and its state was lost."
+            Interruption::Lost => Ok(ToolAnswer::text(format!(
+                "{name}: stopped; the kernel was killed, and its state is lost."
             ))),
             Interruption::NotStopped(_) => Err(not_stopped(&name, named.as_ref().map(|run| run.id.as_str()))),
         }
     }
 
-    async fn restart(&self, meant: Meant) -> Result<Answer, Refusal> {
-        let Meant { key, name } = meant;
-        Ok(Answer::text(match self.restart_kernel(&key, &name).await? {
+    async fn restart(&self, target: TargetKernel) -> Result<ToolAnswer, ToolRefusal> {
+        let TargetKernel { key, name } = target;
+        Ok(ToolAnswer::text(match self.restart_kernel(&key, &name).await? {
             true => format!("{name}: the kernel was restarted; its variables and imports are gone."),
             false => format!("{name}: no kernel yet; the next run starts one."),
         }))
     }
 
-    /// Gives a session a new kernel. `false` where it had none; `name` is its name in errors.
-    pub(crate) async fn restart_kernel(&self, key: &SessionKey, name: &str) -> Result<bool, Refusal> {
+    /// Restarts the kernel of a session. Returns `false` if there was none. `name` is for errors.
+    pub(crate) async fn restart_kernel(&self, key: &SessionKey, name: &str) -> Result<bool, ToolRefusal> {
         match self.sessions.restart(key).await {
             Ok(()) => Ok(true),
             Err(SessionError::NoSuchSession { .. }) => Ok(false),
-            Err(error) => Err(Refusal::advised(format_args!("{name}: {error}"), error.hint())),
+            Err(error) => Err(ToolRefusal::advised(format_args!("{name}: {error}"), error.hint())),
         }
     }
 }
 
-/// How long an idle session stays if nobody uses it.
+/// Returns the time until an unused session ends.
 fn left(view: &SessionView) -> Option<String> {
     let left = view.ends_ms?.saturating_sub(now_ms()).div_ceil(1000);
     Some(match left {
@@ -237,15 +246,15 @@ fn left(view: &SessionView) -> Option<String> {
     })
 }
 
-/// An interrupt that the code has not followed within the grace.
-fn not_stopped(name: &str, execution: Option<&str>) -> Refusal {
+/// Refuses: the code did not stop within the grace period.
+fn not_stopped(name: &str, execution: Option<&str>) -> ToolRefusal {
     let running = match execution {
         Some(execution) => notices::not_stopped(execution),
         None => "Not stopped yet: still running.".to_owned(),
     };
     let state = notices::state_unknown();
-    Refusal::new(format_args!(
-        "{name} was interrupted. {running} {state}\nInterrupt again to ask once more; `force: true` or action restart kills \
-         the kernel, which loses its variables."
+    ToolRefusal::new(format_args!(
+        "{name} was interrupted. {running} {state}\nInterrupt again, or kill the kernel with `force: true` or action \
+         restart, which loses its variables."
     ))
 }

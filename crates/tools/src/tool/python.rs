@@ -1,22 +1,26 @@
-//! `python`: code in a session, whose variables last from one call to the next.
+//! `python`: runs code in a session that keeps its variables.
 
 use cellist_output::CellEnding;
 use cellist_session::orders::Wanted;
-use cellist_session::sessions::{Call as SessionCall, CallReport, Code, CodeReport};
-use cellist_store::artifact::{Origin, first_line};
+use cellist_session::sessions::{CallReport, Code, CodeReport, SessionCall};
+use cellist_store::artifact::{ArtifactOrigin, first_line};
 
-use super::{Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, ToolGroup, Toolbox, input};
+use super::{
+    CallAccess, CallContext, MaxOutput, Seconds, Tool, ToolAnswer, ToolFacts, ToolGroup, ToolRefusal,
+    Toolbox, input,
+};
 use crate::executions::Inside;
-use crate::result::{Composed, Ran, Reply, compose, summary};
+use crate::result::{CodeResult, ReplyDraft, ToolReply, compose, summary};
 use crate::toolbox::runs::{Part, Plan, call_limit, session_call};
 
 input! {
-    /// Runs Python. Variables last in the session. An artifact has long output whole. `helpers()` lists helpers for
-    /// files, search, shell and tools. For a notebook use its own tools.
-    struct Python {
+    /// Runs Python. The session keeps variables. Long output is stored whole as an artifact.
+    /// `helpers()` lists helpers for files, search, shell and tools. For notebooks use the notebook
+    /// tools.
+    struct PythonInput {
         code: Option<String>,
-        cells: Option<Vec<CodePiece>> = "Or several, to the first that fails",
-        session | kernelId: Option<String> = "Left out: your own",
+        cells: Option<Vec<CodePiece>> = "Or several; stops at the first failure",
+        session | kernelId: Option<String> = "Default: your own",
         reset: bool = "Empty kernel",
         cwd: Option<String>,
         timeout: Option<Seconds> = "Seconds, 1 to 600; default 30",
@@ -34,10 +38,10 @@ input! {
     }
 }
 
-impl Tool for Python {
-    const FACTS: ToolFacts = ToolFacts { group: ToolGroup::Python, ..ToolFacts::new(Access::Run) };
+impl Tool for PythonInput {
+    const FACTS: ToolFacts = ToolFacts { group: ToolGroup::Python, ..ToolFacts::new(CallAccess::Run) };
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let cells = match (self.code, self.cells) {
             (Some(code), None) => vec![Code { code, ..Code::default() }],
             (None, Some(cells)) if !cells.is_empty() => {
@@ -45,20 +49,18 @@ impl Tool for Python {
                 cells.into_iter().map(piece).collect()
             }
             (Some(_), Some(_)) => {
-                return Err(Refusal::new("`code` and `cells` are one argument: give one of them"));
+                return Err(ToolRefusal::new("give `code` or `cells`, not both"));
             }
             (None, Some(_) | None) => {
-                return Err(Refusal::new(
-                    "there is nothing to run: give `code`, or `cells` with code in them",
-                ));
+                return Err(ToolRefusal::new("nothing to run: give `code` or `cells`"));
             }
         };
         let key = toolbox.session_of(&call, self.session.as_deref(), self.cwd.as_deref())?;
         let settings = toolbox.settings(call.agent, &key.cwd).await?;
         let order = toolbox.order(call.caller(), &key, Wanted::nothing(), self.reset).await?;
         let budget = call.budget(self.max_output, self.images);
-        let work = session_call(&call, key.clone(), order, cells, &settings, budget);
-        let work = SessionCall { reset: self.reset, limit: call_limit(self.timeout), ..work };
+        let mut work = session_call(&call, key.clone(), order, cells, &settings, budget);
+        (work.reset, work.rules.limit) = (self.reset, call_limit(self.timeout));
         let title = format!("python in session {}", key.id);
         let plan = Plan::new(title, key, settings, budget, self.soft_wait);
         let part = Part { before: 0, count: work.cells.len() };
@@ -69,7 +71,7 @@ impl Tool for Python {
                 let origin = origin(&work);
                 match own.run_code(work, &mut inside, None, part).await {
                     Ok(report) => own.called(report, &origin).await,
-                    Err(refusal) => Composed::not_run(&refusal, 1..=part.count).into(),
+                    Err(refusal) => ReplyDraft::not_run(&refusal, 1..=part.count).into(),
                 }
             }
         };
@@ -78,22 +80,22 @@ impl Tool for Python {
 }
 
 impl Toolbox {
-    /// What is told of code that ran in one session.
-    async fn called(&self, report: CallReport, origin: &Origin) -> Reply {
+    /// Composes the reply about code that ran in one session.
+    async fn called(&self, report: CallReport, origin: &ArtifactOrigin) -> ToolReply {
         let CallReport { session, cells, not_run, mut notices, .. } = report;
         let count = cells.len() + not_run;
         if cells.is_empty() {
-            let refusal = Refusal::new(format_args!("{}\nsession {}", notices.join("\n"), session.id));
-            return Composed::not_run(&refusal, 1..=count).into();
+            let refusal = ToolRefusal::new(format_args!("{}\nsession {}", notices.join("\n"), session.id));
+            return ReplyDraft::not_run(&refusal, 1..=count).into();
         }
         let mut ran = Vec::new();
         for (index, cell) in cells.into_iter().enumerate() {
             notices.extend(self.introduced.line(&cell.kernel_id, &cell.report.kernel));
             let CodeReport { title, report, .. } = cell;
-            let told = Ran::new(report).numbered(index + 1);
+            let told = CodeResult::new(report).with_number(index + 1);
             ran.push(match (count, title) {
                 (1, None) => told,
-                (_, title) => told.under(heading(index, count, None, title.as_deref())),
+                (_, title) => told.with_heading(heading(index, count, None, title.as_deref())),
             });
         }
         let mut endings = summary(&ran);
@@ -104,7 +106,7 @@ impl Toolbox {
     }
 }
 
-/// What stands above one of several pieces.
+/// Returns the heading of one of several pieces.
 pub(super) fn heading(index: usize, count: usize, language: Option<&str>, title: Option<&str>) -> String {
     let mut heading = format!("[{}/{count}", index + 1);
     if let Some(language) = language {
@@ -119,9 +121,9 @@ pub(super) fn heading(index: usize, count: usize, language: Option<&str>, title:
     heading
 }
 
-/// Where what it shows comes from.
-pub(super) fn origin(work: &SessionCall) -> Origin {
+/// Returns the origin of the output.
+pub(super) fn origin(work: &SessionCall) -> ArtifactOrigin {
     let first = work.cells.first();
     let what = first.map(|cell| cell.title.clone().unwrap_or_else(|| first_line(&cell.code)));
-    Origin { what: what.unwrap_or_default(), session: Some(work.key.id.clone()), notebook: None }
+    ArtifactOrigin { what: what.unwrap_or_default(), session: Some(work.key.id.clone()), notebook: None }
 }

@@ -1,24 +1,24 @@
-//! `read`: a notebook as cell-marked text, a part of it, its JSON, an artifact, or any file for callers that have files.
+//! `read`: returns a notebook as cell-marked text, a part of it, its JSON, an artifact, or a file.
 
 use cellist_notebook::{CellRef, Selector};
 
-use super::{Access, Answer, Block, Call, Refusal, Tool, ToolFacts, Toolbox, input};
+use super::{AnswerBlock, CallAccess, CallContext, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, input};
 use crate::toolbox::excerpt::Excerpt;
-use crate::toolbox::open::Seen;
-use crate::toolbox::target::{SCHEME, Target};
+use crate::toolbox::file_resolver::{FileSelection, SCHEME};
+use crate::toolbox::opened_notebook::CurrentNotebook;
 
 input! {
-    /// A notebook as text with `# %% [type] cell:N` before each cell. `nb.ipynb:12-40`: lines, `…#ID`: a cell, `…:raw`:
-    /// its JSON.
-    struct Read {
+    /// A notebook as text, `# %% [type] cell:N` before each cell. `nb.ipynb:12-40`: lines, `…#ID`: a
+    /// cell, `…:raw`: JSON.
+    struct ReadInput {
         path | notebook: String,
     }
 }
 
-impl Tool for Read {
-    const FACTS: ToolFacts = ToolFacts::new(Access::Look);
+impl Tool for ReadInput {
+    const FACTS: ToolFacts = ToolFacts::new(CallAccess::Look);
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let path = self.path.trim();
         if let Some(address) = path.strip_prefix(SCHEME) {
             let (id, lines) =
@@ -26,7 +26,7 @@ impl Tool for Read {
             return toolbox.artifact_lines(id, lines, call.usual_bytes()).await;
         }
         let editor = toolbox.editor();
-        let target = toolbox.sight(&call, &editor).target(path)?;
+        let target = toolbox.resolver(&call, &editor).target(path)?;
         match target.place.is_notebook() {
             true => toolbox.read_notebook(&call, target).await,
             false => toolbox.read_file(target, call.usual_bytes()).await,
@@ -35,12 +35,16 @@ impl Tool for Read {
 }
 
 impl Toolbox {
-    async fn read_notebook(&self, call: &Call<'_>, target: Target) -> Result<Answer, Refusal> {
-        let Target { place, part } = target;
+    async fn read_notebook(
+        &self,
+        call: &CallContext<'_>,
+        target: FileSelection,
+    ) -> Result<ToolAnswer, ToolRefusal> {
+        let FileSelection { place, part } = target;
         let most = call.usual_bytes();
         let open = match (self.open(call, place.clone()).await, &part) {
             (Ok(open), _) => open,
-            // What is wrong with a file can only be mended by someone who sees it.
+            // An agent can repair a broken file only if it sees the raw text.
             (Err(refusal), Some(Selector::Raw)) if place.real.is_file() => {
                 let text = self.text_of(&place).await?;
                 let excerpt = Excerpt::whole(&text, &format!("{}:raw", place.name), most);
@@ -48,14 +52,14 @@ impl Toolbox {
             }
             (Err(refusal), _) => return Err(refusal),
         };
-        let Seen { notebook, revision, others } = open.read(call).await?;
+        let CurrentNotebook { notebook, revision, others } = open.read(call).await?;
         let name = open.name();
         let (text, is_all) = match &part {
             None | Some(Selector::Lines(_)) => (notebook.to_text(), true),
             Some(Selector::Raw) => (String::from_utf8_lossy(&notebook.to_bytes()).into_owned(), false),
             Some(Selector::Cell(cell)) => {
                 let at = open.find(&notebook, &CellRef::Name(cell.clone()))?;
-                self.glance(call, &open, &notebook, &[at]);
+                self.announce_read(call, &open, &notebook, &[at]);
                 let heading = format!("cell {at} of {}", notebook.cells().len());
                 let excerpt = Excerpt::whole(&notebook.cell_text(at), &heading, most);
                 return Ok(shown(excerpt.text, format!("{name}: {}; revision {revision}", excerpt.about)));
@@ -69,7 +73,7 @@ impl Toolbox {
         };
         if is_all && excerpt.is_complete {
             let all: Vec<usize> = (0..notebook.cells().len()).collect();
-            self.glance(call, &open, &notebook, &all);
+            self.announce_read(call, &open, &notebook, &all);
             call.agent.knows_text(open.path(), revision);
         }
         let others = match excerpt.is_complete {
@@ -80,8 +84,8 @@ impl Toolbox {
         Ok(shown(excerpt.text, [Some(about), others].into_iter().flatten().collect::<Vec<_>>().join("\n")))
     }
 
-    async fn read_file(&self, target: Target, most: usize) -> Result<Answer, Refusal> {
-        let Target { place, part } = target;
+    async fn read_file(&self, target: FileSelection, most: usize) -> Result<ToolAnswer, ToolRefusal> {
+        let FileSelection { place, part } = target;
         let text = self.text_of(&place).await?;
         let excerpt = match &part {
             None | Some(Selector::Raw) => Excerpt::whole(&text, &place.name, most),
@@ -96,8 +100,9 @@ impl Toolbox {
     }
 }
 
-/// The text alone, so that it can be written back as it is, and beside it what it is.
-pub(super) fn shown(text: String, about: String) -> Answer {
-    let blocks = [text, about].into_iter().filter(|text| !text.is_empty()).map(Block::Text);
-    Answer { blocks: blocks.collect(), ..Answer::default() }
+/// Returns the text in its own block, so that an agent can write it back unchanged, then the
+/// remark.
+pub(super) fn shown(text: String, about: String) -> ToolAnswer {
+    let blocks = [text, about].into_iter().filter(|text| !text.is_empty()).map(AnswerBlock::Text);
+    ToolAnswer { blocks: blocks.collect(), ..ToolAnswer::default() }
 }

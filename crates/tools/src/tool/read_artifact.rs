@@ -1,62 +1,69 @@
-//! `read_artifact`: output that was cut, as it was written, by lines, from its end, or by what a line holds.
+//! `read_artifact`: returns output that was cut: lines, the end, or matching lines.
 
 use cellist_notebook::{LineRange, Selector};
 use cellist_output::{Ansi, clean};
 use cellist_platform::aside::aside;
-use cellist_store::artifact::{ArtifactError, ArtifactId, Artifacts, Part};
+use cellist_store::artifact::{ArtifactError, ArtifactId, ArtifactRange, Artifacts};
 
 use super::read::shown;
-use super::{Access, Answer, Call, MaxOutput, Refusal, Tool, ToolFacts, Toolbox, Whole, input};
+use super::{
+    CallAccess, CallContext, MaxOutput, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, WholeNumber, input,
+};
 use crate::budget;
-use crate::toolbox::target::SCHEME;
+use crate::toolbox::file_resolver::SCHEME;
 
-/// How many lines that match are shown at most.
+/// Matching lines shown at most.
 const MOST_HITS: usize = 200;
 
 input! {
-    /// Output that was cut: lines, its end, or matches.
-    struct ReadArtifact {
+    /// Stored output that was cut: lines, its end, or matches.
+    struct ReadArtifactInput {
         id: String,
-        lines: Option<String> = "As 100-180",
-        tail: Option<Whole<1>>,
+        lines: Option<String> = "Such as 100-180",
+        tail: Option<WholeNumber<1>>,
         search: Option<String> = "Regular expression",
         max_output: Option<MaxOutput>,
     }
 }
 
-impl Tool for ReadArtifact {
-    const FACTS: ToolFacts = ToolFacts::new(Access::Look);
+impl Tool for ReadArtifactInput {
+    const FACTS: ToolFacts = ToolFacts::new(CallAccess::Look);
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let budget = call.budget(self.max_output, None).bytes;
         match (self.lines, self.tail, self.search) {
             (lines, None, None) => toolbox.artifact_lines(&self.id, lines.as_deref(), budget).await,
             (None, Some(count), None) => {
-                let part = Part::Tail(count.0.unsigned_abs());
+                let part = ArtifactRange::Tail(count.0.unsigned_abs());
                 toolbox.artifact_part(&self.id, vec![part], budget).await
             }
             (None, None, Some(pattern)) => toolbox.search_artifact(&self.id, &pattern, budget).await,
-            _ => Err(Refusal::new("give one of `lines`, `tail` and `search`")),
+            _ => Err(ToolRefusal::new("give only one of `lines`, `tail` and `search`")),
         }
     }
 }
 
 impl Toolbox {
-    /// Some lines of an artifact, or its beginning.
+    /// Reads lines of an artifact, or its start.
     pub(crate) async fn artifact_lines(
         &self,
         id: &str,
         lines: Option<&str>,
         budget: usize,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let parts = match lines {
-            None => vec![Part::Whole],
+            None => vec![ArtifactRange::Whole],
             Some(lines) => parse_lines(lines)?,
         };
         self.artifact_part(id, parts, budget).await
     }
 
-    async fn artifact_part(&self, id: &str, parts: Vec<Part>, budget: usize) -> Result<Answer, Refusal> {
+    async fn artifact_part(
+        &self,
+        id: &str,
+        parts: Vec<ArtifactRange>,
+        budget: usize,
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let id = parse_id(id)?;
         let (artifacts, asked) = (self.artifacts.clone(), id.clone());
         let read = off_thread(move || read(&artifacts, &asked, &parts, budget)).await?;
@@ -64,13 +71,18 @@ impl Toolbox {
         let about = match left {
             0 => format!("{SCHEME}{id}"),
             left => {
-                format!("{SCHEME}{id}: {left} more bytes are left out; ask for other `lines`, or `search`")
+                format!("{SCHEME}{id}: {left} more bytes; read other `lines`, or `search`")
             }
         };
         Ok(shown(text, about))
     }
 
-    async fn search_artifact(&self, id: &str, pattern: &str, budget: usize) -> Result<Answer, Refusal> {
+    async fn search_artifact(
+        &self,
+        id: &str,
+        pattern: &str,
+        budget: usize,
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let id = parse_id(id)?;
         let (artifacts, asked, pattern) = (self.artifacts.clone(), id.clone(), pattern.to_owned());
         let found = off_thread(move || artifacts.search(&asked, &pattern, MOST_HITS)).await?;
@@ -89,7 +101,7 @@ impl Toolbox {
         let about = match all {
             0 => format!("{SCHEME}{id}: none of {total} lines matches"),
             _ if all > count => {
-                format!("{SCHEME}{id}: {all} of {total} lines match, the first {count} are shown")
+                format!("{SCHEME}{id}: {all} of {total} lines match; showing the first {count}")
             }
             _ => format!("{SCHEME}{id}: {all} of {total} lines match"),
         };
@@ -97,15 +109,15 @@ impl Toolbox {
     }
 }
 
-async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Refusal> {
-    aside(work).await.map_err(|_| Refusal::new("the artifact could not be read"))
+async fn off_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ToolRefusal> {
+    aside(work).await.map_err(|_| ToolRefusal::new("the artifact could not be read"))
 }
 
-/// The parts as a reader sees them, and how many bytes are left out.
+/// Reads parts as clean text. Returns the text and the number of omitted bytes.
 fn read(
     artifacts: &Artifacts,
     id: &ArtifactId,
-    parts: &[Part],
+    parts: &[ArtifactRange],
     budget: usize,
 ) -> Result<(String, u64), ArtifactError> {
     let (mut text, mut left) = (String::new(), 0);
@@ -120,25 +132,23 @@ fn read(
     Ok((text, left))
 }
 
-fn parse_id(named: &str) -> Result<ArtifactId, Refusal> {
+fn parse_id(named: &str) -> Result<ArtifactId, ToolRefusal> {
     let named = named.trim();
     let id = named.strip_prefix(SCHEME).unwrap_or(named);
     id.parse().map_err(|error: ArtifactError| failed(&error))
 }
 
-fn parse_lines(text: &str) -> Result<Vec<Part>, Refusal> {
-    let part = |range: &LineRange| Part::Lines {
+fn parse_lines(text: &str) -> Result<Vec<ArtifactRange>, ToolRefusal> {
+    let part = |range: &LineRange| ArtifactRange::Lines {
         first: range.first as u64,
         last: range.last.map(|last| last as u64),
     };
     match Selector::split(&format!(":{}", text.trim())) {
         Ok(Some((_, Selector::Lines(ranges)))) => Ok(ranges.iter().map(part).collect()),
-        _ => {
-            Err(Refusal::new(format_args!("`lines` {text:?} are none: give 5-9, 5- or several as 5-9,30-44")))
-        }
+        _ => Err(ToolRefusal::new(format_args!("`lines` {text:?} is not valid: use 5-9, 5- or 5-9,30-44"))),
     }
 }
 
-fn failed(error: &ArtifactError) -> Refusal {
-    Refusal::hinted(error, error.hint())
+fn failed(error: &ArtifactError) -> ToolRefusal {
+    ToolRefusal::hinted(error, error.hint())
 }

@@ -1,16 +1,18 @@
-//! `run_notebook_cells`: cells of a notebook in its kernel, with their outputs in the file.
+//! `run_notebook_cells`: runs cells of a notebook in its kernel and saves their outputs.
 
 use cellist_notebook::{CellId, CellRef};
-use cellist_session::run::why_nothing;
+use cellist_session::cells::why_nothing;
 use cellist_session::sessions::SessionKey;
 
-use super::{Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, Toolbox, input};
-use crate::toolbox::cell_runs::CellRun;
+use super::{
+    CallAccess, CallContext, MaxOutput, Seconds, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, input,
+};
+use crate::toolbox::cell_runs::CellRunOptions;
 use crate::toolbox::runs::not_within;
 
 input! {
     /// Runs cells in order, returns outputs and saves them. Stops at the first cell that fails.
-    struct RunNotebookCells {
+    struct RunNotebookCellsInput {
         notebook | path: Option<String>,
         cells: Option<Vec<CellRef>> = "Default: all",
         restart: bool,
@@ -22,11 +24,11 @@ input! {
     }
 }
 
-impl Tool for RunNotebookCells {
+impl Tool for RunNotebookCellsInput {
     const FACTS: ToolFacts =
-        ToolFacts::of_notebooks(Access::Run, "runs cells in their order and returns what they show");
+        ToolFacts::of_notebooks(CallAccess::Run, "runs cells in order and returns their outputs");
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
         let notebook = open.document.view().notebook.clone();
         let mut at: Vec<usize> = match &self.cells {
@@ -35,13 +37,13 @@ impl Tool for RunNotebookCells {
         };
         at.sort_unstable();
         let cells: Vec<CellId> = at.into_iter().map(|at| notebook.cells()[at].id().clone()).collect();
-        // A call that has nothing to run leaves the kernel alone.
+        // A call without cells to run does not restart the kernel.
         if self.restart && why_nothing(&notebook, &cells).is_none() {
             let key = not_within(&call, SessionKey::of_notebook(open.path()))?;
-            // The first result of the new kernel tells of the restart.
+            // The first result of the new kernel reports the restart.
             toolbox.restart_kernel(&key, open.name()).await?;
         }
-        let run = CellRun {
+        let run = CellRunOptions {
             budget: call.budget(self.max_output, self.images),
             timeout: self.timeout,
             soft_wait: self.soft_wait,

@@ -1,4 +1,4 @@
-//! `search_notebook`: the lines of sources, and of outputs where asked, that hold a text or match an expression.
+//! `search_notebook`: finds lines in sources, and on request in outputs.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -8,28 +8,28 @@ use cellist_output::{Ansi, clean, ranges};
 use cellist_platform::aside::aside;
 use regex::Regex;
 
-use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, Toolbox, input};
+use super::{CallAccess, CallContext, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, input};
 use crate::redaction::Redaction;
 
-/// How many characters of a line are shown, with the match among them.
+/// Characters of a line, with the match among them.
 const LONGEST_LINE: usize = 200;
-/// How many characters stand before a match in a line that is cut.
+/// Characters before the match in a line that is cut.
 const BEFORE: usize = 60;
 
-/// A line that matches.
+/// A matching line.
 #[derive(Debug, PartialEq, Eq)]
-struct Hit {
+struct SearchHit {
     cell: usize,
     is_output: bool,
     /// Counted from 1 in the source or in the output.
     number: usize,
-    /// Empty where the reply has no room for it anyway.
+    /// Empty if the reply has no room for it.
     line: String,
 }
 
 input! {
     /// Finds lines in cells, with cell and line number.
-    struct SearchNotebook {
+    struct SearchNotebookInput {
         notebook | path: Option<String>,
         query: String,
         regex: bool,
@@ -37,12 +37,12 @@ input! {
     }
 }
 
-impl Tool for SearchNotebook {
-    const FACTS: ToolFacts = ToolFacts::of_notebooks(Access::Look, "finds lines in cells and outputs");
+impl Tool for SearchNotebookInput {
+    const FACTS: ToolFacts = ToolFacts::of_notebooks(CallAccess::Look, "finds lines in cells and outputs");
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
-        let SearchNotebook { query, regex: is_regex, outputs, .. } = self;
+        let SearchNotebookInput { query, regex: is_regex, outputs, .. } = self;
         let pattern = pattern(&query, is_regex).map_err(|problem| open.refuse(problem, None))?;
         let notebook = open.document.view().notebook.clone();
         // Searches the redacted text, so that an agent cannot guess a credential letter by letter.
@@ -53,29 +53,30 @@ impl Tool for SearchNotebook {
         let found = aside(search).await.map_err(|_| open.refuse("could not be searched", None))?;
         let mut cells: Vec<usize> = found.iter().map(|hit| hit.cell).collect();
         cells.dedup();
-        toolbox.glance(&call, &open, &notebook, &cells);
+        toolbox.announce_read(&call, &open, &notebook, &cells);
         let text = in_words(&found, &notebook, room);
         if text.is_empty() {
             let how = if is_regex { "matches" } else { "contains" };
             let more = if outputs { "" } else { "; `outputs` searches outputs too" };
             let count = notebook.cells().len();
-            return Ok(Answer::text(format!(
-                "{}: no line of {count} cells {how} {query:?} (case counts{more})",
+            return Ok(ToolAnswer::text(format!(
+                "{}: no line in {count} cells {how} {query:?} (case-sensitive{more})",
                 open.name()
             )));
         }
-        Ok(Answer::text(format!("{}: {text}", open.name())))
+        Ok(ToolAnswer::text(format!("{}: {text}", open.name())))
     }
 }
 
 fn pattern(query: &str, is_regex: bool) -> Result<Regex, String> {
     if query.is_empty() {
-        return Err("`query` is empty: name a text".to_owned());
+        return Err("`query` is empty: give a text".to_owned());
     }
     match is_regex {
         true => Regex::new(query).map_err(|error| format!("`query` is not a regular expression: {error}")),
         false if query.contains('\n') => {
-            Err("`query` has several lines, and lines are searched one by one: name a part of one".to_owned())
+            Err("`query` has several lines, but each line is searched on its own: give a part of one"
+                .to_owned())
         }
         false => Regex::new(&regex::escape(query)).map_err(|error| format!("`query` is too long: {error}")),
     }
@@ -87,7 +88,7 @@ fn hits(
     outputs: bool,
     redaction: Option<&Redaction>,
     mut room: usize,
-) -> Vec<Hit> {
+) -> Vec<SearchHit> {
     let mut found = Vec::new();
     for (cell, it) in notebook.cells().iter().enumerate() {
         let mut search = |text: &str, is_output: bool| {
@@ -96,7 +97,7 @@ fn hits(
                 if let Some(place) = pattern.find(line) {
                     let line = if room > 0 { excerpt(line, place.range()) } else { String::new() };
                     room = room.saturating_sub(line.len());
-                    found.push(Hit { cell, is_output, number: at + 1, line });
+                    found.push(SearchHit { cell, is_output, number: at + 1, line });
                 }
             }
         };
@@ -108,7 +109,7 @@ fn hits(
     found
 }
 
-/// The text of a cell's outputs, one behind the other.
+/// Joins the texts of a cell's outputs.
 fn output_text(cell: &Cell) -> String {
     let mut text = String::new();
     for output in cell.outputs() {
@@ -120,7 +121,7 @@ fn output_text(cell: &Cell) -> String {
     text
 }
 
-/// A line; a long one is cut around the match.
+/// Cuts a long line around the match.
 fn excerpt(line: &str, place: Range<usize>) -> String {
     if line.chars().count() <= LONGEST_LINE {
         return line.to_owned();
@@ -131,8 +132,8 @@ fn excerpt(line: &str, place: Range<usize>) -> String {
     format!("{}{shown}{}", if before > 0 { "…" } else { "" }, if is_end { "" } else { "…" })
 }
 
-/// The lines below their cells, as far as there is room; nothing where there are none.
-fn in_words(found: &[Hit], notebook: &Notebook, room: usize) -> String {
+/// Lists lines by cell, within `room` bytes. Empty if there are none.
+fn in_words(found: &[SearchHit], notebook: &Notebook, room: usize) -> String {
     let Some(first) = found.first() else { return String::new() };
     let mut cells: Vec<usize> = found.iter().map(|hit| hit.cell).collect();
     cells.dedup();

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::offer::Offer;
+use crate::offer::ToolOffer;
 
 #[test]
 fn every_tool_is_found_by_its_name() {
@@ -14,7 +14,7 @@ fn every_tool_is_found_by_its_name() {
 #[test]
 fn a_tool_for_notebooks_has_a_line_in_prompts() {
     for mode in Mode::ALL {
-        for tool in Offer::new(mode, true).notebook_tools() {
+        for tool in ToolOffer::new(mode, true).notebook_tools() {
             assert!(!tool.in_mode(mode).facts.prompt.is_empty(), "{tool}");
         }
     }
@@ -60,7 +60,7 @@ fn all_descriptions_and_schemas_together_are_small() {
 }
 
 #[test]
-fn a_schema_says_what_a_call_may_hold() {
+fn a_schema_has_required_and_optional_arguments() {
     let schema = ToolName::UpdateNotebookCell.definition().schema();
     assert_eq!(schema["required"], json!(["cell", "content"]));
     assert_eq!(schema["properties"]["cell"]["anyOf"], json!([{ "type": "string" }, { "type": "integer" }]));
@@ -71,15 +71,15 @@ fn a_schema_says_what_a_call_may_hold() {
 }
 
 #[test]
-fn one_meaning_has_one_name_and_is_described() {
+fn arguments_have_one_name_and_a_description() {
     let fields =
         ToolName::ALL.into_iter().flat_map(|name| name.definition().fields.iter().map(move |it| (name, it)));
     for (tool, field) in fields {
         let is_described = !field.description.is_empty();
         match field.kind {
-            Kind::Cell => assert!(["cell", "after"].contains(&field.name), "{tool}.{}", field.name),
-            Kind::Cells => assert_eq!(field.name, "cells", "{tool}"),
-            Kind::Seconds => {
+            FieldKind::Cell => assert!(["cell", "after"].contains(&field.name), "{tool}.{}", field.name),
+            FieldKind::Cells => assert_eq!(field.name, "cells", "{tool}"),
+            FieldKind::Seconds => {
                 assert!(["timeout", "soft_wait"].contains(&field.name), "{tool}.{}", field.name);
                 let is_timeout = field.name == "timeout";
                 assert!(!is_timeout || field.description.starts_with("Seconds"), "{tool}");
@@ -87,7 +87,7 @@ fn one_meaning_has_one_name_and_is_described() {
             _ => {}
         }
         assert!(field.name != "revision" || is_described, "{tool}");
-        // The compact tool keeps the names that it always had.
+        // The compact tool keeps its old names.
         let is_old = ["cell_index", "cell_type", "cell_id", "kernelId", "source"].contains(&field.name);
         assert!(!is_old || tool == ToolName::Notebook, "{tool}.{}", field.name);
     }
@@ -127,7 +127,7 @@ fn a_mode_lists_no_choice_that_it_refuses() {
 }
 
 #[test]
-fn only_what_never_changes_anything_is_called_a_look() {
+fn read_only_tools_never_change_anything() {
     let looks = |mode: Mode| {
         let names = ToolName::ALL.into_iter().filter(|name| name.definition().only_looks(mode));
         names.map(ToolName::as_str).collect::<Vec<_>>().join(" ")
@@ -142,7 +142,7 @@ fn only_what_never_changes_anything_is_called_a_look() {
     );
 }
 
-/// The modes in which a call is carried out.
+/// Lists the modes that allow a call.
 fn modes(tool: ToolName, arguments: Value) -> String {
     let access = ToolRequest::read(tool, &arguments).unwrap().access();
     let allowed = Mode::ALL.into_iter().filter(|mode| mode.allows(access));
@@ -194,24 +194,24 @@ fn the_whole_table_of_tools_and_modes() {
 }
 
 #[test]
-fn with_run_it_is_a_run_and_not_only_a_change() {
+fn a_change_with_run_is_a_run() {
     let run = |run: bool| {
         let given = json!({ "cell": 0, "content": "", "run": run });
-        Toolbox::amounts_to(ToolName::UpdateNotebookCell, &given)
+        Toolbox::access_of(ToolName::UpdateNotebookCell, &given)
     };
-    assert_eq!((run(false), run(true)), (Access::ChangeNotebook, Access::Run));
+    assert_eq!((run(false), run(true)), (CallAccess::ChangeNotebook, CallAccess::Run));
 }
 
 #[test]
-fn other_names_of_arguments_are_understood_and_errors_name_the_tool() {
+fn aliases_are_accepted_and_errors_name_the_tool() {
     let refused = |tool, given| ToolRequest::read(tool, &given).err().unwrap().to_string();
     assert_eq!(
         refused(ToolName::Python, json!({ "session": "a", "kernelId": "b" })),
-        "`session` and `kernelId` are one argument: give one of them"
+        "`session` and `kernelId` are the same argument; give only one"
     );
     assert_eq!(
         refused(ToolName::UpdateNotebookCell, json!({ "cell": 1, "content": "x", "colour": "red" })),
-        "there is no argument `colour`: update_notebook_cell takes notebook, cell, content, run, revision, timeout, max_output, images, soft_wait"
+        "unknown argument `colour`; update_notebook_cell takes notebook, cell, content, run, revision, timeout, max_output, images, soft_wait"
     );
     assert_eq!(
         refused(ToolName::Python, json!({ "cells": [{ "code": "1" }, { "title": "t" }] })),

@@ -1,34 +1,34 @@
-//! `undo`: takes changes of a notebook back. Later changes of others stay, and the answer lists the conflicts.
+//! `undo`: reverts changes of a notebook. Later changes by others stay; the answer lists conflicts.
 
 use cellist_live::{Actor, DocumentError, Edited, Entry, PartlyUndone, Unchanged, Undo as Extent};
 use cellist_notebook::{Notebook, Revision};
 
-use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, Toolbox, input};
+use super::{CallAccess, CallContext, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, input};
 use crate::budget;
-use crate::toolbox::open::{Open, Others};
+use crate::toolbox::opened_notebook::{ChangesByOthers, OpenedNotebook};
 use crate::toolbox::runs::given;
 
-/// How many turns are named to an agent that named none of them.
+/// Turns listed for an agent that gave none.
 const MOST_TURNS: usize = 5;
-/// How many changes are told one by one.
+/// Changes listed one by one.
 const MOST_DEEDS: usize = 20;
 
 input! {
-    /// Takes back your last change; changes by others stay.
-    struct Undo {
+    /// Reverts your last change; changes by others stay.
+    struct UndoInput {
         notebook | path: Option<String>,
-        turn: Option<String> = "A whole turn",
-        since: Option<String> = "A revision",
+        turn: Option<String> = "Or a whole turn",
+        since: Option<String> = "Or all since a revision",
     }
 }
 
-impl Tool for Undo {
+impl Tool for UndoInput {
     const FACTS: ToolFacts = ToolFacts::of_notebooks(
-        Access::ChangeNotebook,
-        "takes your changes back; later changes of others stay",
+        CallAccess::ChangeNotebook,
+        "reverts your changes; later changes by others stay",
     );
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
         let actor = call.caller().author().actor;
         let wanted = self.wanted(&actor).map_err(|problem| open.refuse(problem, None))?;
@@ -41,7 +41,7 @@ impl Tool for Undo {
         let told = open.document.tell(actor.clone()).await.map_err(|error| open.refused(&error))?;
         let notebook = &told.notebook;
         let mut lines = vec![format!(
-            "Took back {}. {} Revision {}.",
+            "Reverted {}. {} Revision {}.",
             deeds(&entries),
             cell_count(notebook),
             told.revision
@@ -49,7 +49,7 @@ impl Tool for Undo {
         for (entry, conflict) in &kept {
             let deeds = entry.deeds().join(", ");
             let text = budget::cut(&conflict.to_string(), budget::USUAL / 4 / kept.len());
-            lines.push(format!("Not taken back: {deeds}, since others changed the same:\n{text}"));
+            lines.push(format!("Not reverted: {deeds}, because others changed the same:\n{text}"));
         }
         if is_last {
             lines.extend(open.rest_of_turn(&entries, &actor).await);
@@ -59,22 +59,22 @@ impl Tool for Undo {
         let has_outputs =
             notebook.cells().iter().any(|cell| cell.has_outputs() && touched.contains(&cell.id().as_str()));
         if has_outputs || has_kernel(toolbox, &open) {
-            lines.push("Outputs of runs and variables stay as they are.".to_owned());
+            lines.push("Outputs and variables stay as they are.".to_owned());
         }
-        let others = told.before.map(|before| Others::since(&before, notebook)).unwrap_or_default();
+        let others = told.before.map(|before| ChangesByOthers::since(&before, notebook)).unwrap_or_default();
         lines.extend(others.without_cells(&touched).sentence());
-        Ok(Answer::text(budget::cut(&lines.join("\n"), call.usual_bytes())))
+        Ok(ToolAnswer::text(budget::cut(&lines.join("\n"), call.usual_bytes())))
     }
 }
 
-impl Undo {
+impl UndoInput {
     fn wanted(&self, actor: &Actor) -> Result<Extent, String> {
         match (given(self.turn.as_deref()), given(self.since.as_deref())) {
             (Some(_), Some(_)) => Err("give `turn` or `since`, not both".to_owned()),
             (Some(turn), None) => Ok(Extent::Turn(turn.to_owned())),
             (None, Some(since)) => {
                 let revision = since.parse::<Revision>();
-                let revision = revision.map_err(|error| format!("{error}; give one that you were told"))?;
+                let revision = revision.map_err(|error| format!("{error}; use one from an earlier reply"))?;
                 Ok(Extent::Since { actor: actor.id.clone(), revision })
             }
             (None, None) => Ok(Extent::LastOf(actor.id.clone())),
@@ -82,13 +82,13 @@ impl Undo {
     }
 }
 
-fn has_kernel(toolbox: &Toolbox, open: &Open) -> bool {
+fn has_kernel(toolbox: &Toolbox, open: &OpenedNotebook) -> bool {
     toolbox.sessions.list().iter().any(|session| session.notebook.as_deref() == Some(open.path()))
 }
 
-impl Open {
-    /// Why nothing was taken back, with the turns that could be.
-    async fn nothing_undone(&self, error: &DocumentError, actor: &Actor) -> Refusal {
+impl OpenedNotebook {
+    /// Explains why nothing was undone, and lists the turns that could be.
+    async fn nothing_undone(&self, error: &DocumentError, actor: &Actor) -> ToolRefusal {
         let is_nothing =
             matches!(error, DocumentError::Unchanged(why) if matches!(**why, Unchanged::Nothing(_)));
         if !is_nothing {
@@ -109,7 +109,7 @@ impl Open {
         self.refuse(error, hint)
     }
 
-    /// Whether the turn of an entry has more that could be taken back.
+    /// States how many more changes of the turn can be undone.
     async fn rest_of_turn(&self, entries: &[Entry], actor: &Actor) -> Option<String> {
         let turn = &entries.first()?.turn;
         let history = self.document.history().await.ok()?;

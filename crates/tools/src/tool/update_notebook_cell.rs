@@ -1,15 +1,16 @@
-//! `update_notebook_cell`: replaces the text of a cell, and runs it where asked.
+//! `update_notebook_cell`: replaces the text of a cell, and runs it on request.
 
 use cellist_notebook::{CellRef, Operation};
 
 use super::{
-    Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, Toolbox, Writing, WrittenFile, input,
+    CallAccess, CallContext, MaxOutput, PendingWrite, Seconds, Tool, ToolAnswer, ToolFacts, ToolRefusal,
+    Toolbox, input,
 };
-use crate::toolbox::cell_runs::CellRun;
+use crate::toolbox::cell_runs::CellRunOptions;
 
 input! {
     /// Replaces the text of a cell. Outputs stay.
-    struct UpdateNotebookCell {
+    struct UpdateNotebookCellInput {
         notebook | path: Option<String>,
         cell | cell_index | cell_id: CellRef,
         content | source: String,
@@ -22,29 +23,28 @@ input! {
     }
 }
 
-impl Tool for UpdateNotebookCell {
+impl Tool for UpdateNotebookCellInput {
     const FACTS: ToolFacts = ToolFacts {
         repeats: true,
         ..ToolFacts::of_notebooks(
-            Access::ChangeNotebook,
-            "replaces the text of a cell; with `run` it runs too",
+            CallAccess::ChangeNotebook,
+            "replaces the text of a cell, and runs it with `run`",
         )
     };
 
-    fn access(&self) -> Access {
-        if self.run { Access::Run } else { Self::FACTS.access }
+    fn access(&self) -> CallAccess {
+        if self.run { CallAccess::Run } else { Self::FACTS.access }
     }
 
-    fn writing(&self) -> Option<Writing<'_>> {
-        Some(Writing { file: WrittenFile::Notebook(self.notebook.as_deref()), texts: vec![&self.content] })
+    fn writing(&self) -> Option<PendingWrite<'_>> {
+        Some(PendingWrite::to_notebook(self.notebook.as_deref(), &self.content))
     }
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let open = toolbox.notebook(&call, self.notebook.as_deref()).await?;
-        let run = self.run.then(|| {
-            CellRun::of_change(call.budget(self.max_output, self.images), self.timeout, self.soft_wait)
-        });
-        let UpdateNotebookCell { cell, content: source, revision, .. } = self;
+        let budget = call.budget(self.max_output, self.images);
+        let run = CellRunOptions::after_change(self.run, budget, self.timeout, self.soft_wait);
+        let UpdateNotebookCellInput { cell, content: source, revision, .. } = self;
         let done = open
             .perform(&call, revision.as_deref(), move |_| Ok(vec![Operation::Edit { cell, source }]))
             .await?;

@@ -1,12 +1,14 @@
-//! `wait`: goes on waiting for a run that a call has handed over.
+//! `wait`: waits for a run that an earlier call handed over.
 
-use super::{Access, Answer, Call, MaxOutput, Refusal, Seconds, Tool, ToolFacts, Toolbox, input};
-use crate::toolbox::ongoing::goes_on;
+use super::{
+    CallAccess, CallContext, MaxOutput, Seconds, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, input,
+};
+use crate::toolbox::run_status::still_running;
 use crate::toolbox::runs::wait_time;
 
 input! {
     /// Waits for an execution.
-    struct Wait {
+    struct WaitInput {
         execution: String,
         timeout: Option<Seconds> = "Seconds",
         max_output: Option<MaxOutput>,
@@ -14,10 +16,10 @@ input! {
     }
 }
 
-impl Tool for Wait {
-    const FACTS: ToolFacts = ToolFacts::new(Access::Look);
+impl Tool for WaitInput {
+    const FACTS: ToolFacts = ToolFacts::new(CallAccess::Look);
 
-    async fn run(self, toolbox: &Toolbox, mut call: Call<'_>) -> Result<Answer, Refusal> {
+    async fn run(self, toolbox: &Toolbox, mut call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
         let execution = toolbox.execution(&self.execution)?;
         let budget = call.budget(self.max_output, self.images);
         let patience = match self.timeout {
@@ -27,12 +29,12 @@ impl Tool for Wait {
         let reply = tokio::select! {
             biased;
             reply = execution.wait(patience, call.news, None) => reply,
-            // A caller that stops waiting does nothing to the run.
+            // A caller that stops waiting does not stop the run.
             () = call.cancel.asked() => None,
         };
         Ok(match reply {
             Some(reply) => reply.answer(budget, call.agent).await,
-            None => goes_on(&execution, budget),
+            None => still_running(&execution, budget),
         })
     }
 }

@@ -1,30 +1,34 @@
-//! `write`: replaces all of the text that `read` shows.
+//! `write`: replaces the whole text that `read` shows.
 
-use super::{Access, Answer, Call, Refusal, Tool, ToolFacts, Toolbox, Writing, WrittenFile, input};
-use crate::toolbox::file_change::{Change, FileChange, change_access};
+use super::{
+    CallAccess, CallContext, PendingWrite, Tool, ToolAnswer, ToolFacts, ToolRefusal, Toolbox, WriteTarget,
+    input,
+};
+use crate::toolbox::file_change::{FileChange, TextChange, change_access};
 
 input! {
-    /// Writes the text that `read` shows. Cells named by `cell:N` keep id, metadata and outputs; others are deleted.
-    struct Write {
+    /// Writes the text that `read` shows. Cells named by `cell:N` keep id, metadata and outputs;
+    /// others are deleted.
+    struct WriteInput {
         path | notebook: String,
         content | source: String,
         revision: Option<String> = "As read",
     }
 }
 
-impl Tool for Write {
-    const FACTS: ToolFacts = ToolFacts { repeats: true, ..ToolFacts::new(Access::ChangeFile) };
+impl Tool for WriteInput {
+    const FACTS: ToolFacts = ToolFacts { repeats: true, ..ToolFacts::new(CallAccess::ChangeFile) };
 
-    fn access(&self) -> Access {
+    fn access(&self) -> CallAccess {
         change_access(&self.path)
     }
 
-    fn writing(&self) -> Option<Writing<'_>> {
-        Some(Writing { file: WrittenFile::Path(&self.path), texts: vec![&self.content] })
+    fn writing(&self) -> Option<PendingWrite<'_>> {
+        Some(PendingWrite { file: WriteTarget::Path(&self.path), texts: vec![&self.content] })
     }
 
-    async fn run(self, toolbox: &Toolbox, call: Call<'_>) -> Result<Answer, Refusal> {
-        let change = Change::Whole(self.content);
+    async fn run(self, toolbox: &Toolbox, call: CallContext<'_>) -> Result<ToolAnswer, ToolRefusal> {
+        let change = TextChange::Whole(self.content);
         let revision = self.revision.as_deref();
         toolbox.change_text(call, FileChange { path: &self.path, change, revision, run: None }).await
     }

@@ -1,4 +1,4 @@
-//! Runs of the cells of a notebook in its kernel, with their outputs in the file: asked for alone, or with a change.
+//! Runs cells of a notebook in its kernel and saves their outputs, on their own or after a change.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -8,67 +8,70 @@ use std::time::Duration;
 use cellist_live::{Batch, Document, RunError};
 use cellist_notebook::{CellId, Notebook};
 use cellist_output::{CellEnding, ranges};
+use cellist_session::cells::{is_run, may_fail, why_nothing};
 use cellist_session::execution::{CellReport, Limit, RunReport, Status};
 use cellist_session::orders::Wanted;
-use cellist_session::run::{is_run, may_fail, why_nothing};
-use cellist_session::sessions::{
-    Call as SessionCall, Kind, RunFeed, RunState, SessionError, SessionKey, Stage,
-};
+use cellist_session::sessions::{Kind, RunFeed, RunState, SessionCall, SessionError, SessionKey, Stage};
 use cellist_settings::Settings;
-use cellist_store::artifact::Origin;
+use cellist_store::artifact::ArtifactOrigin;
 
-use super::changes::Done;
+use super::changes::PerformedChanges;
 use super::listing::seconds;
-use super::ongoing::standing;
-use super::open::Open;
+use super::opened_notebook::OpenedNotebook;
+use super::run_status::standing;
 use super::runs::{Plan, not_within, session_call};
-use super::{Call, Toolbox};
+use super::{CallContext, Toolbox};
 use crate::agent::Agent;
-use crate::answer::{Answer, Refusal};
+use crate::answer::{ToolAnswer, ToolRefusal};
 use crate::executions::Inside;
 use crate::input::Seconds;
-use crate::result::{Budget, Composed, Ran, Reply, compose, summary};
-use crate::sent::OutputMark;
+use crate::known_outputs::OutputMark;
+use crate::result::{Budget, CodeResult, ReplyDraft, ToolReply, compose, summary};
 
-/// The limits of a run, as a call gives them.
+/// The limits of a run, as a call sets them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CellRun {
+pub(crate) struct CellRunOptions {
     pub(crate) budget: Budget,
-    /// Of each cell.
+    /// For each cell.
     pub(crate) timeout: Option<Seconds>,
     pub(crate) soft_wait: Option<Seconds>,
-    /// Whether cells behind one that fails run, too.
+    /// Whether to go on after a cell that fails.
     pub(crate) allow_errors: bool,
 }
 
-impl CellRun {
-    /// The limits of the run that follows a change.
-    pub(crate) fn of_change(budget: Budget, timeout: Option<Seconds>, soft_wait: Option<Seconds>) -> CellRun {
-        CellRun { budget, timeout, soft_wait, allow_errors: false }
+impl CellRunOptions {
+    /// Sets the limits of the run after a change, if the call asks for one.
+    pub(crate) fn after_change(
+        is_wanted: bool,
+        budget: Budget,
+        timeout: Option<Seconds>,
+        soft_wait: Option<Seconds>,
+    ) -> Option<CellRunOptions> {
+        is_wanted.then_some(CellRunOptions { budget, timeout, soft_wait, allow_errors: false })
     }
 }
 
-/// What is run, and for whom it is told.
-struct Work {
+/// A run of cells, and the agent that started it.
+struct BatchRun {
     agent: Arc<Agent>,
     document: Document,
-    /// What to call the notebook.
+    /// The display name of the notebook.
     name: String,
     batch: Batch,
-    /// What is said before all else.
+    /// Lines before the outputs.
     said: Vec<String>,
 }
 
 impl Toolbox {
-    /// Runs cells of a notebook that is open. `said` stands before their outputs.
+    /// Runs cells of an open notebook. `said` precedes their outputs.
     pub(crate) async fn run_cells(
         &self,
-        call: Call<'_>,
-        open: &Open,
+        call: CallContext<'_>,
+        open: &OpenedNotebook,
         cells: Vec<CellId>,
         said: Vec<String>,
-        run: CellRun,
-    ) -> Result<Answer, Refusal> {
+        run: CellRunOptions,
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let prepared = self.prepare(&call, open, cells, run).await;
         let (settings, batch) = prepared.map_err(|refusal| refusal.followed_by(&said))?;
         let name = open.name().to_owned();
@@ -80,7 +83,8 @@ impl Toolbox {
             soft_wait: run.soft_wait,
             said: said.clone(),
         };
-        let work = Work { agent: Arc::clone(call.agent), document: open.document.clone(), name, batch, said };
+        let work =
+            BatchRun { agent: Arc::clone(call.agent), document: open.document.clone(), name, batch, said };
         let toolbox = self.clone();
         let run = |inside: Inside| {
             inside.ledger.open(work.document.clone(), &work.batch.cells);
@@ -91,14 +95,14 @@ impl Toolbox {
 
     async fn prepare(
         &self,
-        call: &Call<'_>,
-        open: &Open,
+        call: &CallContext<'_>,
+        open: &OpenedNotebook,
         cells: Vec<CellId>,
-        run: CellRun,
-    ) -> Result<(Arc<Settings>, Batch), Refusal> {
+        run: CellRunOptions,
+    ) -> Result<(Arc<Settings>, Batch), ToolRefusal> {
         let (path, before) = (open.path(), open.document.view().notebook.clone());
         if let Some(why) = why_nothing(&before, &cells) {
-            return Err(open.refuse(format_args!("there was nothing to run: {why}"), None));
+            return Err(open.refuse(format_args!("nothing to run: {why}"), None));
         }
         let key = not_within(call, SessionKey::of_notebook(path))?;
         let settings = self.settings(call.agent, &key.cwd).await?;
@@ -106,11 +110,12 @@ impl Toolbox {
         let order = self.order(call.caller(), &key, wanted, false).await;
         let order = order.map_err(|error| open.refuse(&error, error.hint()))?;
         let time = run.timeout.map(|time| Duration::from_secs_f64(time.0.max(0.1)));
-        let work = session_call(call, key, order, Vec::new(), &settings, run.budget);
+        let mut work = session_call(call, key, order, Vec::new(), &settings, run.budget);
+        work.rules.limit = Limit::from(time);
         let kind = Kind::Notebook { path: path.to_owned() };
         let batch = Batch {
             cells,
-            call: SessionCall { kind, owner: None, limit: Limit::from(time), ..work },
+            call: SessionCall { kind, owner: None, ..work },
             allow_errors: run.allow_errors,
             max_output: settings
                 .notebook
@@ -122,42 +127,42 @@ impl Toolbox {
         Ok((settings, batch))
     }
 
-    /// Runs a cell that was changed, where the call wants that.
+    /// Runs a changed cell, if the call asks for it.
     pub(crate) async fn then_run(
         &self,
-        call: Call<'_>,
-        open: &Open,
-        done: Done,
-        run: Option<CellRun>,
-    ) -> Result<Answer, Refusal> {
+        call: CallContext<'_>,
+        open: &OpenedNotebook,
+        done: PerformedChanges,
+        run: Option<CellRunOptions>,
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let cell = done.outcomes.first().and_then(|outcome| outcome.cell_id.as_deref()).map(CellId::from);
         let told = done.answer()?.all_text();
         self.run_changed(call, open, told, done.without_revision(), Vec::from_iter(cell), run).await
     }
 
-    /// Runs cells whose text was changed, where the call wants that. `told` is the answer about the change alone, `said` the
-    /// same without the revision, which the run makes another.
+    /// Runs changed cells, if the call asks for it. `told` is the answer about the change alone.
+    /// `said` is the same without the revision, which the run changes.
     pub(crate) async fn run_changed(
         &self,
-        call: Call<'_>,
-        open: &Open,
+        call: CallContext<'_>,
+        open: &OpenedNotebook,
         told: String,
         said: String,
         cells: Vec<CellId>,
-        run: Option<CellRun>,
-    ) -> Result<Answer, Refusal> {
-        let Some(run) = run else { return Ok(Answer::text(told)) };
+        run: Option<CellRunOptions>,
+    ) -> Result<ToolAnswer, ToolRefusal> {
+        let Some(run) = run else { return Ok(ToolAnswer::text(told)) };
         let nothing = match cells.is_empty() {
             true => Some("no cell has changed".to_owned()),
             false => why_nothing(&open.document.view().notebook, &cells),
         };
         if let Some(why) = nothing {
-            return Ok(Answer::text(format!("{told}\nThere was nothing to run: {why}.")));
+            return Ok(ToolAnswer::text(format!("{told}\nNothing to run: {why}.")));
         }
         self.run_cells(call, open, cells, vec![said], run).await
     }
 
-    async fn run_batch(self, work: Work, inside: Inside) -> Reply {
+    async fn run_batch(self, work: BatchRun, inside: Inside) -> ToolReply {
         let Inside { cancel, standing: told, ledger, .. } = inside;
         let (author, key) = (work.agent.caller().author(), work.batch.call.key.clone());
         let (document, mut states) = (work.document.clone(), work.batch.feed.watch());
@@ -181,7 +186,7 @@ impl Toolbox {
                 biased;
                 outcome = &mut running => break outcome,
                 Ok(()) = states.changed() => {
-                    // The session is there as soon as code is, and stays as long as the agent does.
+                    // The session exists once code runs, and stays attached as long as the agent.
                     if hear(&states.borrow_and_update()) && !std::mem::replace(&mut is_attached, true) {
                         let _ = self.sessions.attach(work.agent.owner(), &key);
                     }
@@ -193,34 +198,40 @@ impl Toolbox {
             let _ = self.sessions.attach(work.agent.owner(), &key);
         }
         match outcome {
-            Ok(report) => self.ran(work, report, None).await,
+            Ok(report) => self.compose_run(work, report, None).await,
             Err(RunError::Stopped { error, cell, report }) => {
-                self.ran(work, *report, Some((self.as_told(error), cell))).await
+                self.compose_run(work, *report, Some((self.as_told(error), cell))).await
             }
             Err(RunError::Session(error)) => {
                 let error = self.as_told(error);
-                work.not_run(Refusal::advised(format_args!("{}: {error}", work.name), error.hint()))
+                work.not_run(ToolRefusal::advised(format_args!("{}: {error}", work.name), error.hint()))
             }
             Err(RunError::Document(error)) => {
-                let refusal = Refusal::new(format_args!("{}: {error}", work.name));
-                let mut composed = Composed::text(refusal.followed_by(&work.said).text(), true);
+                let refusal = ToolRefusal::new(format_args!("{}: {error}", work.name));
+                let mut composed = ReplyDraft::text(refusal.followed_by(&work.said).text(), true);
                 composed.summary = ledger.summary();
                 composed.into()
             }
         }
     }
 
-    /// What is told of a run; `refused` is the cell that its session did not take after others had run.
-    async fn ran(&self, work: Work, report: RunReport, refused: Option<(SessionError, CellId)>) -> Reply {
+    /// Composes the reply about a run. `refused` is the cell that the session rejected after others
+    /// had run.
+    async fn compose_run(
+        &self,
+        work: BatchRun,
+        report: RunReport,
+        refused: Option<(SessionError, CellId)>,
+    ) -> ToolReply {
         if report.cells.is_empty() {
             let why = match report.status {
                 Status::Ok => "nothing ran",
-                Status::Error | Status::Timeout | Status::Cancelled => "it was cancelled before anything ran",
+                Status::Error | Status::Timeout | Status::Cancelled => "cancelled before anything ran",
             };
             let notices = std::iter::once(why.to_owned()).chain(report.notices).collect::<Vec<_>>();
-            return work.not_run(Refusal::new(format_args!("{}: {}", work.name, notices.join("\n"))));
+            return work.not_run(ToolRefusal::new(format_args!("{}: {}", work.name, notices.join("\n"))));
         }
-        let Work { agent, document, name, batch, mut said } = work;
+        let BatchRun { agent, document, name, batch, mut said } = work;
         let revision = document.tell(agent.caller().author().actor).await.ok().map(|told| told.revision);
         let view = document.view();
         let key = &batch.call.key;
@@ -228,23 +239,24 @@ impl Toolbox {
         if let (Some(kernel), Some(cell)) = (kernel.and_then(|view| view.kernel_id), report.cells.first()) {
             said.extend(self.introduced.line(&kernel, &cell.report.kernel));
         }
-        let RunReport { status, saved, mut cells, not_run, notices, .. } = report;
+        let RunReport { status, unsaved, cells, not_run, notices, .. } = report;
+        let mut cells: Vec<CellReport> = cells.into_iter().map(Arc::unwrap_or_clone).collect();
         said.extend(notices);
         let mut done = Vec::with_capacity(cells.len());
         for cell in &mut cells {
             let id = cell.id.as_deref().map(CellId::from);
-            // Others may have inserted cells above it meanwhile.
+            // Other clients may have inserted cells above it meanwhile.
             cell.index = id.as_ref().and_then(|id| view.notebook.position(id)).unwrap_or(cell.index);
             done.extend(id);
         }
         let last = revision.map(|revision| format!("Revision {revision}."));
         let behind = stale_line(&view, &done).into_iter().chain(last).collect();
-        let ran = told(cells, &name, document.path(), &view.notebook);
+        let ran = results(cells, &name, document.path(), &view.notebook);
         let mut endings = summary(&ran);
         let stopped_at = refused.as_ref().and_then(|(_, cell)| view.notebook.position(cell));
         let left = if not_run > 0 { not_run_cells(&view.notebook, &batch.cells, &done) } else { Vec::new() };
         for index in left {
-            // A fault of the session may have met the cell while it ran.
+            // The session may have failed while the cell ran.
             let has_failed = matches!(refused, Some((SessionError::Failed { .. }, _)));
             let is_lost = has_failed && stopped_at == Some(index);
             endings.add(if is_lost { CellEnding::Failed } else { CellEnding::NotRun }, index);
@@ -257,34 +269,37 @@ impl Toolbox {
             let hint = error.hint().map(|hint| format!("\n{hint}")).unwrap_or_default();
             composed.fail(&format!("{name}: {place}: {error}{hint}"));
         }
-        if !saved {
-            composed.fail(&format!("{name}: the cells ran, but their outputs are not on disk yet"));
+        if unsaved.is_some() {
+            composed.fail(&format!("{name}: the cells ran, but their outputs are not saved yet"));
         } else if status == Status::Cancelled && !composed.is_failure {
             composed.fail(&format!("{name}: the run was interrupted"));
         }
-        let origin =
-            Origin { what: name, session: Some(key.id.clone()), notebook: Some(document.path().to_owned()) };
+        let origin = ArtifactOrigin {
+            what: name,
+            session: Some(key.id.clone()),
+            notebook: Some(document.path().to_owned()),
+        };
         self.gallery.reply(composed, &origin).await
     }
 }
 
-impl Work {
-    /// The reply to a run of which no cell ran.
-    fn not_run(&self, refusal: Refusal) -> Reply {
+impl BatchRun {
+    /// Composes the reply about a run in which no cell ran.
+    fn not_run(&self, refusal: ToolRefusal) -> ToolReply {
         let cells = not_run_cells(&self.document.view().notebook, &self.batch.cells, &[]);
-        Composed::not_run(&refusal.followed_by(&self.said), cells).into()
+        ReplyDraft::not_run(&refusal.followed_by(&self.said), cells).into()
     }
 }
 
-/// The cells that ran; those in a row that showed nothing are told in one line.
-fn told(cells: Vec<CellReport>, name: &str, path: &Path, now: &Notebook) -> Vec<Ran> {
+/// Converts cell reports to results. Consecutive cells without output share one line.
+fn results(cells: Vec<CellReport>, name: &str, path: &Path, now: &Notebook) -> Vec<CodeResult> {
     const IN_A_ROW: usize = 3;
     let is_single = cells.len() == 1;
     let mut ran = Vec::new();
-    let mut silent: Vec<Ran> = Vec::new();
-    let flush = |silent: &mut Vec<Ran>, ran: &mut Vec<Ran>| match silent.len() < IN_A_ROW {
+    let mut silent: Vec<CodeResult> = Vec::new();
+    let flush = |silent: &mut Vec<CodeResult>, ran: &mut Vec<CodeResult>| match silent.len() < IN_A_ROW {
         true => ran.append(silent),
-        false => ran.extend(Ran::together(std::mem::take(silent), |cells| {
+        false => ran.extend(CodeResult::merged(std::mem::take(silent), |cells| {
             format!("cells {} · ok, no output", ranges(cells, 200))
         })),
     };
@@ -293,13 +308,15 @@ fn told(cells: Vec<CellReport>, name: &str, path: &Path, now: &Notebook) -> Vec<
         let named = id.or_else(|| Some(cell?.id().to_string())).unwrap_or_default();
         let how = report.status.word();
         let heading = format!("[{index}] id={named} · {how} {}", seconds(report.duration_ms));
-        let mut told =
-            Ran::new(report).under(heading).at(format!("{name}: cell {index} ({named})")).numbered(index);
+        let mut told = CodeResult::new(report)
+            .with_heading(heading)
+            .with_location(format!("{name}: cell {index} ({named})"))
+            .with_number(index);
         if cell.is_some_and(may_fail) {
-            told = told.expected();
+            told = told.allowed_to_fail();
         }
         if let Some(cell) = cell.filter(|cell| cell.has_outputs() && cell.id().as_str() == named) {
-            told = told.marked(OutputMark::new(path.to_owned(), cell.id().clone(), &cell.outputs()));
+            told = told.with_outputs(OutputMark::new(path.to_owned(), cell.id().clone(), &cell.outputs()));
         }
         match told.is_silent() && !told.has_failed() && !is_single {
             true => silent.push(told),
@@ -313,14 +330,14 @@ fn told(cells: Vec<CellReport>, name: &str, path: &Path, now: &Notebook) -> Vec<
     ran
 }
 
-/// The cells that were to run and did not.
+/// Lists the requested cells that did not run.
 fn not_run_cells(notebook: &Notebook, wanted: &[CellId], done: &[CellId]) -> Vec<usize> {
     let done: HashSet<&CellId> = done.iter().collect();
     let left = wanted.iter().filter(|id| !done.contains(id)).filter_map(|id| notebook.position(id));
     left.filter(|at| is_run(&notebook.cells()[*at])).collect()
 }
 
-/// Which other cells show something that is not up to date any more.
+/// Lists other cells whose outputs are stale.
 fn stale_line(view: &cellist_live::View, done: &[CellId]) -> Option<String> {
     let states = view.cells();
     let done: HashSet<&CellId> = done.iter().collect();

@@ -1,28 +1,28 @@
-//! Operations on the cells of a notebook, and the answer about them: one sentence with index, id, number of cells and
-//! revision, and the changes of others.
+//! Operations on the cells of a notebook, and the answer about them: index, id, number of cells,
+//! revision, and changes by others.
 
 use cellist_live::Edited;
 use cellist_notebook::{
     self as notebook, Action, CellRef, Effect, Notebook, Operation, Outcome, Revision, Snapshot,
 };
 
-use super::Call;
-use super::open::{Open, Others};
-use crate::answer::{Answer, Refusal};
+use super::CallContext;
+use super::opened_notebook::{ChangesByOthers, OpenedNotebook};
+use crate::answer::{ToolAnswer, ToolRefusal};
 use crate::budget;
 
-/// What became of operations on a notebook.
-pub(crate) struct Done {
+/// The result of operations on a notebook.
+pub(crate) struct PerformedChanges {
     pub(crate) outcomes: Vec<Outcome>,
     pub(crate) revision: Revision,
-    /// What to call the notebook.
+    /// The display name of the notebook.
     name: String,
-    /// The text that each was to have, where that was said.
+    /// The requested text of each edit.
     wanted: Vec<Option<String>>,
-    others: Others,
+    others: ChangesByOthers,
 }
 
-/// The cells that an operation is about: those of the revision that it is based on, else the newest.
+/// The cells that an operation refers to: those of its base revision, or the current ones.
 pub(crate) struct KnownCells<'a> {
     notebook: &'a Notebook,
     base: Option<&'a Snapshot>,
@@ -38,25 +38,26 @@ impl KnownCells<'_> {
     }
 }
 
-/// What became of a text that was to replace another.
+/// The result of replacing a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Replaced {
-    /// It is there, or nothing was to be replaced.
+enum ReplaceResult {
+    /// The new text is in place, or nothing was to be replaced.
     Whole,
-    /// It is there together with what others changed.
+    /// The new text is merged with changes by others.
     Merged,
-    /// It is what the agent had read, and others have changed that since: theirs stays.
+    /// The new text equals the one that the agent had read. Changes by others stay.
     Not,
 }
 
-impl Open {
-    /// Carries operations out as the agent, all or none. They are made for the cells that the agent knows.
+impl OpenedNotebook {
+    /// Performs operations as the agent, all or none. Indexes refer to the cells that the agent has
+    /// read.
     pub(crate) async fn perform(
         &self,
-        call: &Call<'_>,
+        call: &CallContext<'_>,
         revision: Option<&str>,
         operations: impl FnOnce(KnownCells<'_>) -> notebook::Result<Vec<Operation>> + Send + 'static,
-    ) -> Result<Done, Refusal> {
+    ) -> Result<PerformedChanges, ToolRefusal> {
         let changed = self.change(call, self.place.base(revision)?, move |notebook, base| {
             let operations = operations(KnownCells { notebook, base })?;
             let outcomes = notebook.perform(&operations, base)?;
@@ -64,11 +65,11 @@ impl Open {
         });
         let (Edited { value: (outcomes, wanted), notebook, .. }, others) = changed.await?;
         let name = self.name().to_owned();
-        Ok(Done { outcomes, revision: notebook.revision(), name, wanted, others })
+        Ok(PerformedChanges { outcomes, revision: notebook.revision(), name, wanted, others })
     }
 }
 
-/// The text that a cell is to have.
+/// Returns the requested text of an edit.
 fn wanted(operation: Operation) -> Option<String> {
     match operation {
         Operation::Edit { source, .. } => Some(source),
@@ -76,8 +77,8 @@ fn wanted(operation: Operation) -> Option<String> {
     }
 }
 
-impl Done {
-    /// What was done and what others did, where a later revision is told.
+impl PerformedChanges {
+    /// Describes the changes without the revision, for a reply that ends with a later one.
     pub(crate) fn without_revision(&self) -> String {
         let mut lines = vec![self.sentences()];
         lines.extend(self.other_texts());
@@ -85,8 +86,8 @@ impl Done {
         lines.join("\n")
     }
 
-    /// All of it as text; a refusal where nothing was done.
-    pub(crate) fn answer(&self) -> Result<Answer, Refusal> {
+    /// Describes the changes. Refuses if none took effect.
+    pub(crate) fn answer(&self) -> Result<ToolAnswer, ToolRefusal> {
         let mut lines = vec![format!("{} Revision {}.", self.sentences(), self.revision)];
         let deleted: Vec<&Outcome> = self.deleted().collect();
         for outcome in &deleted {
@@ -99,36 +100,36 @@ impl Done {
         lines.extend(self.others.sentence());
         let text = lines.join("\n");
         let is_lost = |at: usize, outcome: &Outcome| {
-            outcome.effect == Effect::Gone || self.replaced(at) == Replaced::Not
+            outcome.effect == Effect::Gone || self.replaced(at) == ReplaceResult::Not
         };
         match self.outcomes.iter().enumerate().all(|(at, outcome)| is_lost(at, outcome)) {
-            true => Err(Refusal::new(format_args!("{}: {text}", self.name))),
-            false => Ok(Answer::text(text)),
+            true => Err(ToolRefusal::new(format_args!("{}: {text}", self.name))),
+            false => Ok(ToolAnswer::text(text)),
         }
     }
 
-    fn replaced(&self, at: usize) -> Replaced {
+    fn replaced(&self, at: usize) -> ReplaceResult {
         let (outcome, wanted) = (&self.outcomes[at], self.wanted.get(at).and_then(Option::as_deref));
         match (wanted.is_none_or(|wanted| wanted == outcome.cell_source), outcome.effect) {
-            (true, _) | (_, Effect::Gone) => Replaced::Whole,
-            (false, Effect::Changed) => Replaced::Merged,
-            (false, Effect::Unchanged) => Replaced::Not,
+            (true, _) | (_, Effect::Gone) => ReplaceResult::Whole,
+            (false, Effect::Changed) => ReplaceResult::Merged,
+            (false, Effect::Unchanged) => ReplaceResult::Not,
         }
     }
 
-    /// Cells that have another text than the agent gave them.
+    /// Shows cells whose text differs from the agent's.
     fn other_texts(&self) -> impl Iterator<Item = String> {
         let merged = self.outcomes.iter().enumerate().filter_map(|(at, outcome)| {
             let Outcome { cell_index: index, cell_source, .. } = outcome;
             let source =
                 || budget::cut(cell_source.trim_end_matches('\n'), budget::USUAL / self.outcomes.len());
             match self.replaced(at) {
-                Replaced::Whole => None,
-                Replaced::Merged => {
-                    Some(format!("Merged with what others changed there. Cell {index} is now:\n{}", source()))
+                ReplaceResult::Whole => None,
+                ReplaceResult::Merged => {
+                    Some(format!("Merged with changes by others. Cell {index} is now:\n{}", source()))
                 }
-                Replaced::Not => Some(format!(
-                    "Cell {index} is now:\n{}\nUpdate it again to have your text instead.",
+                ReplaceResult::Not => Some(format!(
+                    "Cell {index} is now:\n{}\nUpdate it again to use your text instead.",
                     source()
                 )),
             }
@@ -139,13 +140,13 @@ impl Done {
     fn sentence(&self, at: usize) -> String {
         let outcome = &self.outcomes[at];
         match self.replaced(at) {
-            Replaced::Whole | Replaced::Merged => outcome.sentence(),
-            Replaced::Not => {
+            ReplaceResult::Whole | ReplaceResult::Merged => outcome.sentence(),
+            ReplaceResult::Not => {
                 let Outcome { cell_index: index, cell_id, cell_type: kind, total_cells, .. } = outcome;
                 let id = cell_id.as_ref().map_or_else(String::new, |id| format!(" ({id})"));
                 let cells = if *total_cells == 1 { "cell" } else { "cells" };
                 format!(
-                    "Changed nothing: {kind} cell {index}{id} was changed by someone else since you read it; the \
+                    "Changed nothing: others have changed {kind} cell {index}{id} since you read it; the \
                      notebook has {total_cells} {cells}."
                 )
             }
@@ -158,7 +159,7 @@ impl Done {
             .filter(|outcome| outcome.action == Action::Delete && outcome.effect == Effect::Changed)
     }
 
-    /// What was done.
+    /// Describes each operation.
     fn sentences(&self) -> String {
         let said: Vec<String> = match self.outcomes.as_slice() {
             [_] => vec![self.sentence(0)],
@@ -166,7 +167,7 @@ impl Done {
                 let last = several.len() - 1;
                 let sentence = |at: usize| {
                     let whole = self.sentence(at);
-                    // How many cells there are is said once.
+                    // Only the last sentence has the number of cells.
                     let end = whole.rfind("; the notebook has").filter(|_| at < last).unwrap_or(whole.len());
                     let dot = if at < last { "." } else { "" };
                     format!("{}{dot}", &whole[..end])

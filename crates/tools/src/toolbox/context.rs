@@ -1,4 +1,4 @@
-//! The state of the notebook in front of a person, with all that is known where it is open: kernel and runs.
+//! The state of the active notebook, with its kernel and runs.
 
 use cellist_live::Document;
 use cellist_notebook::Notebook;
@@ -6,23 +6,32 @@ use cellist_store::Result;
 
 use super::Toolbox;
 use crate::agent::Agent;
-use crate::context::{CellRun, NotebookContext};
-use crate::editor::{Editor, Selection};
+use crate::context::{LastCellRun, NotebookContext};
+use crate::editor::{EditorSelection, EditorState};
 use crate::redaction::Redaction;
 
 impl Toolbox {
-    /// The state of the notebook that is worked on, if one is. Cells that were selected and are gone are left out.
-    pub async fn context(&self, editor: &Editor, redaction: &Redaction) -> Result<Option<NotebookContext>> {
+    /// Returns the state of the active notebook, if there is one. Leaves out selected cells that
+    /// are gone.
+    pub async fn context(
+        &self,
+        editor: &EditorState,
+        redaction: &Redaction,
+    ) -> Result<Option<NotebookContext>> {
         let Some(path) = editor.notebook() else { return Ok(None) };
         Ok(self.context_of(&self.documents.open(path).await?, editor, redaction))
     }
 
-    /// The same for an agent, whose changes are based on it from then on.
-    pub async fn tell_context(&self, agent: &Agent, editor: &Editor) -> Result<Option<NotebookContext>> {
+    /// The same for an agent. The agent's later changes are based on this state.
+    pub async fn agent_context(
+        &self,
+        agent: &Agent,
+        editor: &EditorState,
+    ) -> Result<Option<NotebookContext>> {
         let Some(path) = editor.notebook() else { return Ok(None) };
         let document = self.documents.open(path).await?;
         agent.hold(&document);
-        // One that closes at this moment is read anew by the first change.
+        // A notebook that closes now is read again at the first change.
         let _ = document.tell(agent.caller().author().actor).await;
         Ok(self.context_of(&document, editor, &agent.caller().redaction))
     }
@@ -30,7 +39,7 @@ impl Toolbox {
     fn context_of(
         &self,
         document: &Document,
-        editor: &Editor,
+        editor: &EditorState,
         redaction: &Redaction,
     ) -> Option<NotebookContext> {
         let view = document.view();
@@ -41,18 +50,18 @@ impl Toolbox {
         let selection = existing(&editor.selection, &view.notebook);
         let run = |id: &_| {
             let state = states.get(id)?;
-            // Of a cell that nobody here has run, the file may know more.
+            // The file may have the result of a run that this host has not seen.
             let is_known = state.last.is_some() || state.activity != Default::default();
-            is_known.then(|| CellRun::from(state))
+            is_known.then(|| LastCellRun::from(state))
         };
         let context = NotebookContext::of(&view.notebook, document.path(), kernel, &selection, run).ok()?;
         Some(context.redacted(&view.notebook, redaction))
     }
 }
 
-/// What is selected and still there.
-fn existing(selection: &Selection, notebook: &Notebook) -> Selection {
-    let mut still = Selection::default();
+/// Drops selected cells that no longer exist.
+fn existing(selection: &EditorSelection, notebook: &Notebook) -> EditorSelection {
+    let mut still = EditorSelection::default();
     for (cell, name) in selection.references().zip(&selection.cells) {
         still.cells.extend(notebook.find(&cell).ok().map(|_| name.clone()));
     }

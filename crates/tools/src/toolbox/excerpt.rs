@@ -1,4 +1,4 @@
-//! As much of a text as a model is shown, cut between lines, and how to go on.
+//! Excerpts of a text for a model, cut between lines, with a hint for reading on.
 
 use cellist_notebook::{Error, LineRange, Result};
 
@@ -7,19 +7,19 @@ use crate::budget;
 /// A part of a text.
 pub(crate) struct Excerpt {
     pub(crate) text: String,
-    /// Which part it is, and how to read on.
+    /// The range of lines, and how to read on.
     pub(crate) about: String,
     /// Whether it is the whole text.
     pub(crate) is_complete: bool,
 }
 
 impl Excerpt {
-    /// All of a text, or its beginning.
+    /// Takes the whole text, or its start.
     pub(crate) fn whole(text: &str, name: &str, budget: usize) -> Excerpt {
         Excerpt::from(text, name, budget, &[LineRange { first: 1, last: None }], lines_in(text))
     }
 
-    /// Some lines of a text, as far as there is room. Lines that are not there are an error.
+    /// Takes lines of a text within `budget` bytes. Fails for lines that do not exist.
     pub(crate) fn lines(text: &str, ranges: &[LineRange], name: &str, budget: usize) -> Result<Excerpt> {
         let count = lines_in(text);
         for LineRange { first, last } in ranges {
@@ -67,7 +67,7 @@ impl Excerpt {
             _ => format!("lines {} of {count}", said.join(",")),
         };
         if let Some(next) = next.filter(|next| *next <= count) {
-            about.push_str(&format!(", cut here; `{name}:{next}-` goes on"));
+            about.push_str(&format!(", cut here; continue with `{name}:{next}-`"));
         }
         Excerpt { text: shown, about, is_complete: is_complete || count == 0 }
     }
@@ -86,23 +86,23 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_cut_between_lines_and_says_how_to_read_on() {
+    fn an_excerpt_is_cut_between_lines_with_a_hint() {
         let text = "one\ntwo\nthree\nfour";
         let whole = Excerpt::whole(text, "f", 100);
         assert_eq!((whole.text.as_str(), whole.about.as_str(), whole.is_complete), (text, "4 lines", true));
         let cut = Excerpt::whole(text, "f", 9);
         assert_eq!((cut.text.as_str(), cut.is_complete), ("one\ntwo\n", false));
-        assert_eq!(cut.about, "lines 1-2 of 4, cut here; `f:3-` goes on");
+        assert_eq!(cut.about, "lines 1-2 of 4, cut here; continue with `f:3-`");
         let long = Excerpt::whole(text, "f", 2);
         assert_eq!(
             (long.text.as_str(), long.about.as_str()),
-            ("on… [2 more bytes]", "lines 1-1 of 4, cut here; `f:2-` goes on")
+            ("on… [2 more bytes]", "lines 1-1 of 4, cut here; continue with `f:2-`")
         );
         assert_eq!(Excerpt::whole("", "f", 9).about, "empty");
     }
 
     #[test]
-    fn lines_are_taken_in_the_order_in_which_they_were_named() {
+    fn lines_keep_the_requested_order() {
         let text = "one\ntwo\nthree\nfour";
         let some = Excerpt::lines(text, &[range(4, 4), range(1, 2)], "f", 100).unwrap();
         assert_eq!((some.text.as_str(), some.about.as_str()), ("four\none\ntwo\n", "lines 4-4,1-2 of 4"));

@@ -1,46 +1,46 @@
-//! Changes of a notebook by its text or its JSON, or of any file for callers that have files.
+//! Changes a notebook by its text or JSON, or another file.
 
 use cellist_notebook::{Revision, Selector, replace_all, replace_all_in_cells, replace_once};
 use cellist_platform::aside::aside;
 
-use super::cell_runs::CellRun;
-use super::target::{Place, SCHEME, Target};
-use super::text::{Written, make_notebook, put_json};
-use super::{Call, Toolbox};
-use crate::answer::{Answer, Refusal};
-use crate::mode::Access;
+use super::cell_runs::CellRunOptions;
+use super::file_resolver::{FileSelection, ResolvedFile, SCHEME};
+use super::text::{WrittenNotebook, make_notebook, put_json};
+use super::{CallContext, Toolbox};
+use crate::answer::{ToolAnswer, ToolRefusal};
+use crate::mode::CallAccess;
 
-/// A change of a file that a call names.
+/// A change of a file.
 pub(crate) struct FileChange<'a> {
     pub(crate) path: &'a str,
-    pub(crate) change: Change,
+    pub(crate) change: TextChange,
     pub(crate) revision: Option<&'a str>,
-    /// Set to run the cells that it changes.
-    pub(crate) run: Option<CellRun>,
+    /// Runs the changed cells, if set.
+    pub(crate) run: Option<CellRunOptions>,
 }
 
-/// The new form of a text.
-pub(crate) enum Change {
-    /// A piece of it is replaced, at each place where `all` is set.
+/// A change of a text.
+pub(crate) enum TextChange {
+    /// Replaces one occurrence, or each of them if `all` is set.
     Replace { old: String, new: String, all: bool },
-    /// All of it is.
+    /// Replaces the whole text.
     Whole(String),
 }
 
-impl Change {
+impl TextChange {
     fn of(self, text: &str) -> cellist_notebook::Result<String> {
         match self {
-            Change::Replace { old, new, .. } if old.is_empty() && text.is_empty() => Ok(new),
-            Change::Replace { old, new, all: true } => replace_all(text, &old, &new),
-            Change::Replace { old, new, all: false } => replace_once(text, &old, &new),
-            Change::Whole(text) => Ok(text),
+            TextChange::Replace { old, new, .. } if old.is_empty() && text.is_empty() => Ok(new),
+            TextChange::Replace { old, new, all: true } => replace_all(text, &old, &new),
+            TextChange::Replace { old, new, all: false } => replace_once(text, &old, &new),
+            TextChange::Whole(text) => Ok(text),
         }
     }
 
-    /// The same for the text of cells, in which marker lines are no part of a cell.
+    /// Applies the change to cell-marked text. Marker lines are not part of a cell.
     fn of_cells(self, text: &str) -> cellist_notebook::Result<String> {
         match self {
-            Change::Replace { old, new, all: true } if !text.is_empty() => {
+            TextChange::Replace { old, new, all: true } if !text.is_empty() => {
                 replace_all_in_cells(text, &old, &new)
             }
             other => other.of(text),
@@ -51,53 +51,53 @@ impl Change {
 impl Toolbox {
     pub(crate) async fn change_text(
         &self,
-        call: Call<'_>,
+        call: CallContext<'_>,
         wanted: FileChange<'_>,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let FileChange { path, change, revision, run } = wanted;
         if path.trim().starts_with(SCHEME) {
-            return Err(Refusal::new(format_args!("{path}: artifacts can be read, not changed")));
+            return Err(ToolRefusal::new(format_args!("{path}: artifacts are read-only")));
         }
         let editor = self.editor();
-        let Target { place, part } = self.sight(&call, &editor).target(path)?;
-        // Its name may not say what a link leads to.
+        let FileSelection { place, part } = self.resolver(&call, &editor).target(path)?;
+        // A link may lead to a notebook under another name.
         let mode = call.caller().mode;
-        let is_notebook =
-            place.is_notebook() || !mode.allows(Access::ChangeNotebook) && self.hides_notebook(&place).await;
-        let access = if is_notebook { Access::ChangeNotebook } else { Access::ChangeFile };
-        mode.check(access).map_err(Refusal::new)?;
+        let is_notebook = place.is_notebook()
+            || !mode.allows(CallAccess::ChangeNotebook) && self.hides_notebook(&place).await;
+        let access = if is_notebook { CallAccess::ChangeNotebook } else { CallAccess::ChangeFile };
+        mode.check(access).map_err(ToolRefusal::new)?;
         if run.is_some() && (!place.is_notebook() || part.is_some()) {
-            return Err(place.refuse("`run` is for the cells of a notebook: name the notebook alone", None));
+            return Err(place.refuse("`run` is only for a notebook without a selector", None));
         }
         match (place.is_notebook(), part) {
             (true, None) => self.change_cells(call, place, change, revision, run).await,
             (true, Some(Selector::Raw)) => self.change_json(&call, place, change, revision).await,
             (false, None | Some(Selector::Raw)) => self.change_file(place, change, revision).await,
             (_, Some(Selector::Lines(_) | Selector::Cell(_))) => Err(place.refuse(
-                "a part of a file cannot be written: name the file alone, or `:raw` behind a notebook",
+                "a part of a file cannot be written: use the path alone, or `:raw` after a notebook",
                 None,
             )),
         }
     }
 
-    async fn hides_notebook(&self, place: &Place) -> bool {
+    async fn hides_notebook(&self, place: &ResolvedFile) -> bool {
         let (store, place) = (self.documents.store().clone(), place.clone());
-        // What could not be looked at counts as one.
+        // A file that cannot be examined counts as a notebook.
         aside(move || place.hides_notebook(&store)).await.unwrap_or(true)
     }
 
     async fn change_cells(
         &self,
-        call: Call<'_>,
-        place: Place,
-        change: Change,
+        call: CallContext<'_>,
+        place: ResolvedFile,
+        change: TextChange,
         revision: Option<&str>,
-        run: Option<CellRun>,
-    ) -> Result<Answer, Refusal> {
+        run: Option<CellRunOptions>,
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let store = self.documents.store();
         if is_missing(&place) {
             return match change {
-                Change::Replace { old, .. } if !old.is_empty() => Err(place.refuse("no such file", None)),
+                TextChange::Replace { old, .. } if !old.is_empty() => Err(place.refuse("no such file", None)),
                 change => {
                     let text = change.of("").map_err(|error| place.refuse(&error, error.hint()))?;
                     let made = make_notebook(store, &place, text).await?;
@@ -109,10 +109,10 @@ impl Toolbox {
             };
         }
         let open = self.open(&call, place).await?;
-        if let Change::Whole(_) = change {
+        if let TextChange::Whole(_) = change {
             open.check_text(&call, revision).await?;
         }
-        let Written { text, revision, cells } =
+        let WrittenNotebook { text, revision, cells } =
             open.apply_text(&call, revision, move |text| change.of_cells(&text)).await?;
         let said = text.replacen(&format!(" Revision {revision}."), "", 1);
         self.run_changed(call, &open, text, said, cells, run).await
@@ -120,52 +120,52 @@ impl Toolbox {
 
     async fn change_json(
         &self,
-        call: &Call<'_>,
-        place: Place,
-        change: Change,
+        call: &CallContext<'_>,
+        place: ResolvedFile,
+        change: TextChange,
         revision: Option<&str>,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let store = self.documents.store();
         match (self.open(call, place.clone()).await, change) {
             (Ok(open), change) => {
-                if let Change::Whole(_) = change {
+                if let TextChange::Whole(_) = change {
                     open.check_text(call, revision).await?;
                 }
                 open.apply_json(call, revision, store, move |text| change.of(&text)).await
             }
-            // What cannot be read as a notebook can still be made one.
+            // A broken notebook can still be repaired.
             (Err(failure), change) => {
                 let named = place.base(revision)?;
                 let (text, base) = match (&change, is_missing(&place)) {
-                    (Change::Replace { .. }, true) => return Err(failure),
-                    (Change::Whole(_), _) => (String::new(), named),
-                    (Change::Replace { .. }, false) => {
+                    (TextChange::Replace { .. }, true) => return Err(failure),
+                    (TextChange::Whole(_), _) => (String::new(), named),
+                    (TextChange::Replace { .. }, false) => {
                         let text = self.text_of(&place).await?;
                         let base = named.unwrap_or_else(|| Revision::of([text.as_bytes()]));
                         (text, Some(base))
                     }
                 };
                 let made = change.of(&text).map_err(|error| place.refuse(&error, error.hint()))?;
-                put_json(store, &place, &made, base).await.map(Answer::text)
+                put_json(store, &place, &made, base).await.map(ToolAnswer::text)
             }
         }
     }
 
     async fn change_file(
         &self,
-        place: Place,
-        change: Change,
+        place: ResolvedFile,
+        change: TextChange,
         revision: Option<&str>,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let named = place.base(revision)?;
         let is_missing = is_missing(&place);
         let (before, base) = match &change {
-            Change::Replace { old, .. } if is_missing && !old.is_empty() => {
+            TextChange::Replace { old, .. } if is_missing && !old.is_empty() => {
                 return Err(place.refuse("no such file", None));
             }
-            Change::Whole(_) | Change::Replace { .. } if is_missing => (String::new(), named),
-            Change::Whole(_) => (String::new(), named),
-            Change::Replace { .. } => {
+            TextChange::Whole(_) | TextChange::Replace { .. } if is_missing => (String::new(), named),
+            TextChange::Whole(_) => (String::new(), named),
+            TextChange::Replace { .. } => {
                 let text = self.text_of(&place).await?;
                 let base = named.unwrap_or_else(|| Revision::of([text.as_bytes()]));
                 (text, Some(base))
@@ -177,18 +177,18 @@ impl Toolbox {
         let (store, path) = (self.documents.store().clone(), place.real.clone());
         let save = move || store.replace_file(&path, after.as_bytes(), base);
         place.stored("could not be saved", save).await?;
-        let what = if is_missing { "Made" } else { "Wrote" };
-        Ok(Answer::text(format!("{what} {}: {bytes} bytes. Revision {revision}.", place.name)))
+        let verb = if is_missing { "Created" } else { "Wrote" };
+        Ok(ToolAnswer::text(format!("{verb} {}: {bytes} bytes. Revision {revision}.", place.name)))
     }
 }
 
-/// What a change of a file amounts to, by its path with or without a selector.
-pub(crate) fn change_access(path: &str) -> Access {
+/// Returns the effect of changing a path, with or without a selector.
+pub(crate) fn change_access(path: &str) -> CallAccess {
     let lower = path.to_ascii_lowercase();
     let is_notebook = lower.ends_with(".ipynb") || lower.contains(".ipynb:") || lower.contains(".ipynb#");
-    if is_notebook { Access::ChangeNotebook } else { Access::ChangeFile }
+    if is_notebook { CallAccess::ChangeNotebook } else { CallAccess::ChangeFile }
 }
 
-fn is_missing(place: &Place) -> bool {
+fn is_missing(place: &ResolvedFile) -> bool {
     !place.real.exists()
 }

@@ -1,4 +1,4 @@
-//! Cells as an agent reads them: a line that says what and how each is, and its text below.
+//! Lists cells for an agent: a line with type and state, and the text below.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,29 +8,29 @@ use cellist_notebook::{Cell, CellId, CellType, Notebook};
 use cellist_session::sessions::SessionState;
 
 use super::Toolbox;
-use super::open::Open;
+use super::opened_notebook::OpenedNotebook;
 use crate::budget;
 use crate::context::{first_line, language};
 use crate::sketch::CellSketch;
 
 const NOT_RUN: &str = "not run";
 const HAS_OUTPUT: &str = "has output";
-/// An outline gives the length of cells with more lines than this.
+/// An outline states the length of cells with more lines.
 const SHORT: usize = 5;
 
-/// What is shown of a notebook's cells.
+/// Renders cells of a notebook.
 pub(crate) struct Listing<'a> {
     pub(crate) notebook: &'a Notebook,
-    /// How its code cells stand.
+    /// The states of the code cells.
     pub(crate) states: &'a BTreeMap<CellId, CellState>,
-    /// Its name, for how to read on.
+    /// The display name, for hints.
     pub(crate) name: &'a str,
-    /// How many bytes there may be.
+    /// The limit in bytes.
     pub(crate) budget: usize,
 }
 
 impl Listing<'_> {
-    /// Cells with their text, as far as there is room; then outlines.
+    /// Lists cells with their text while there is room, then as an outline.
     pub(crate) fn whole(&self, indexes: &[usize]) -> String {
         let mut shown = String::new();
         let mut done = 0;
@@ -42,7 +42,7 @@ impl Listing<'_> {
                     break;
                 }
                 let (first, last) = self.lines(*index);
-                let how = format!("read {}:{first}-{last} has all of it by lines", self.name);
+                let how = format!("read {}:{first}-{last} for all of it", self.name);
                 text = format!(
                     "{}\n[{how}]\n\n",
                     budget::cut(text.trim_end(), self.budget - how.len().min(self.budget))
@@ -53,14 +53,20 @@ impl Listing<'_> {
         }
         if done < indexes.len() {
             let rest = self.outline(&indexes[done..], self.budget.saturating_sub(shown.len()));
-            let _ = write!(shown, "The others as an outline; name cells in `cells` for their text:\n{rest}");
+            let _ = write!(shown, "The rest as an outline; pass `cells` for their text:\n{rest}");
         }
         shown.truncate(shown.trim_end().len());
         shown
     }
 
-    /// A line for each cell, as far as there is room: its type unless it is code, its length unless it is short, state,
-    /// kinds of output, first line, and the names that it defines further down. A code cell without a number was not run.
+    /// Lists cells, one line each, while there is room. A line has:
+    /// - the index and the id
+    /// - the type, unless it is code
+    /// - the number of lines, unless it is small
+    /// - the state and the kinds of output
+    /// - the first line, and the names defined further down
+    ///
+    /// A code cell without a number was not run.
     pub(crate) fn outline(&self, indexes: &[usize], room: usize) -> String {
         let language = language(self.notebook);
         let mut shown = String::new();
@@ -86,7 +92,7 @@ impl Listing<'_> {
             if shown.len() + line.len() > room.max(budget::USUAL / 4) {
                 let last = indexes.last().unwrap_or(index);
                 let left = indexes.len() - done;
-                let _ = writeln!(shown, "… {left} more; name them in `cells`, as \"{index}-{last}\"");
+                let _ = writeln!(shown, "… {left} more; pass `cells` \"{index}-{last}\"");
                 break;
             }
             shown.push_str(&line);
@@ -94,7 +100,7 @@ impl Listing<'_> {
         shown
     }
 
-    /// What and how a cell is.
+    /// Describes a cell: index, id, type and state.
     pub(crate) fn heading(&self, index: usize) -> String {
         let cell = &self.notebook.cells()[index];
         let mut heading = format!("[{index}] id={} {}", cell.id(), cell.cell_type());
@@ -112,7 +118,7 @@ impl Listing<'_> {
         }
     }
 
-    /// The lines of the notebook's text that a cell has.
+    /// Returns the lines of a cell in the notebook's text.
     fn lines(&self, index: usize) -> (usize, usize) {
         let count = |index: usize| self.notebook.cell_text(index).matches('\n').count();
         let before: usize = (0..index).map(count).sum();
@@ -121,8 +127,8 @@ impl Listing<'_> {
 }
 
 impl Toolbox {
-    /// What and how a notebook is, in a line.
-    pub(crate) fn heading(&self, open: &Open, notebook: &Notebook) -> String {
+    /// Describes a notebook in a line.
+    pub(crate) fn heading(&self, open: &OpenedNotebook, notebook: &Notebook) -> String {
         let cells = match notebook.cells().len() {
             0 => "no cells".to_owned(),
             1 => "1 cell".to_owned(),
@@ -142,12 +148,12 @@ impl Toolbox {
     }
 }
 
-/// How a code cell stands, in a few words each.
+/// Describes the state of a code cell.
 fn standing(cell: &Cell, state: Option<&CellState>) -> Vec<String> {
     let mut parts = Vec::new();
     let last = state.and_then(|state| state.last.as_ref());
     match state.map(|state| state.activity).unwrap_or_default() {
-        // How its last run ended is of no use now.
+        // The result of the last run is out of date now.
         Activity::Running => return vec!["running".to_owned()],
         Activity::Pending => return vec!["pending".to_owned()],
         Activity::Idle => {}
@@ -171,7 +177,7 @@ fn standing(cell: &Cell, state: Option<&CellState>) -> Vec<String> {
     parts
 }
 
-/// A time as people say it.
+/// Formats a duration.
 pub(crate) fn seconds(milliseconds: u64) -> String {
     match milliseconds {
         0..1_000 => format!("{milliseconds} ms"),

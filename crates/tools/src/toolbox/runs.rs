@@ -1,4 +1,5 @@
-//! The common part of all tools that run code: in which session and by which order, and how long their caller waits.
+//! The common part of all tools that run code: session, kernel order, and the caller's waiting
+//! time.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -8,37 +9,37 @@ use std::time::Duration;
 use cellist_kernel::order::Order;
 use cellist_platform::aside::aside;
 use cellist_session::execution::{KernelReport, Limit, Status};
-use cellist_session::orders::{self, CannotOrder, Job, Wanted};
+use cellist_session::orders::{self, CannotOrder, KernelRequest, Stages, Wanted};
 use cellist_session::sessions::{
-    Call as SessionCall, CallReport, Code, ExecutionId, Kind, OwnerId, Principal, SessionError, SessionKey,
+    CallReport, Code, ExecutionId, Kind, OwnerId, Principal, RunRules, SessionCall, SessionError, SessionKey,
     SessionView, Stage, Ticket,
 };
 use cellist_settings::Settings;
 
-use super::ongoing::{handed_over, standing};
-use super::{Call, Toolbox};
+use super::run_status::{handed_over, standing};
+use super::{CallContext, Toolbox};
 use crate::agent::Agent;
-use crate::answer::{Answer, Refusal};
+use crate::answer::{ToolAnswer, ToolRefusal};
 use crate::caller::Caller;
 use crate::executions::{Execution, Inside};
 use crate::input::Seconds;
-use crate::result::{self, Budget, Composed, Reply};
+use crate::result::{self, Budget, ReplyDraft, ToolReply};
 
-/// How many kernels are remembered as told of.
+/// Kernels remembered as introduced.
 const KERNELS: usize = 1000;
-/// The longest that a call waits before it hands a run over, whatever it asks for.
+/// The maximum time that a call waits before it hands a run over.
 const LONGEST_WAIT: f64 = 3600.0;
-/// How long a call that is refused as busy may take to leave its queue.
+/// Time for a call that is refused as busy to leave its queue.
 const GIVING_UP: Duration = Duration::from_secs(2);
 
-/// What was told already, the newest last: kernels by their ids.
+/// Introductions already made, newest last, by kernel id.
 #[derive(Debug, Default)]
 pub(crate) struct Introduced(Mutex<VecDeque<String>>);
 
 impl Introduced {
-    /// The interpreter of a kernel, where nothing was told of it yet.
+    /// Introduces the interpreter of a kernel, once.
     pub(crate) fn line(&self, kernel_id: &str, kernel: &KernelReport) -> Option<String> {
-        if self.is_new(kernel_id) { result::introduced(kernel) } else { None }
+        if self.is_new(kernel_id) { result::introduction(kernel) } else { None }
     }
 
     fn is_new(&self, name: &str) -> bool {
@@ -53,27 +54,27 @@ impl Introduced {
         true
     }
 
-    /// What is told to an agent once.
+    /// Returns a notice once for each agent.
     pub(crate) fn once(&self, owner: &OwnerId, what: &str) -> Option<String> {
         self.is_new(&format!("{owner} {what}")).then(|| what.to_owned())
     }
 }
 
-/// A run that is about to begin.
+/// A run to start.
 pub(crate) struct Plan {
-    /// The running code, in a few words.
+    /// A short description of the code.
     pub(crate) title: String,
     pub(crate) session: SessionKey,
     pub(crate) settings: Arc<Settings>,
     pub(crate) budget: Budget,
-    /// How long the call waits before it hands the run over, where it says so.
+    /// The time before the run is handed over, if the call sets it.
     pub(crate) soft_wait: Option<Seconds>,
     /// Changes made before the run, for a caller that does not wait until its end.
     pub(crate) said: Vec<String>,
 }
 
 impl Plan {
-    /// A run that nothing was changed for.
+    /// Plans a run without changes before it.
     pub(crate) fn new(
         title: String,
         session: SessionKey,
@@ -85,18 +86,18 @@ impl Plan {
     }
 }
 
-/// The place of a call among the pieces of code of a run.
+/// The position of a session call among the pieces of code of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Part {
-    /// How many pieces ran in calls before it.
+    /// Pieces that ran in earlier calls.
     pub(crate) before: usize,
-    /// How many pieces the run has.
+    /// Pieces of the whole run.
     pub(crate) count: usize,
 }
 
 impl Toolbox {
-    /// The settings that hold in a folder for an agent. Calls in quick succession share one reading.
-    pub(crate) async fn settings(&self, agent: &Agent, folder: &Path) -> Result<Arc<Settings>, Refusal> {
+    /// Resolves the settings of a folder. Calls in quick succession share one reading.
+    pub(crate) async fn settings(&self, agent: &Agent, folder: &Path) -> Result<Arc<Settings>, ToolRefusal> {
         if let Some(known) = agent.known_settings(folder) {
             return Ok(known);
         }
@@ -105,34 +106,35 @@ impl Toolbox {
         let resolved = aside(move || environment.settings(&home, &place)).await;
         match resolved {
             Ok(Ok(resolved)) => Ok(agent.keep_settings(folder, resolved.settings)),
-            Ok(Err(faults)) => Err(Refusal::new(faults)),
-            Err(_) => Err(Refusal::new("the settings could not be read")),
+            Ok(Err(faults)) => Err(ToolRefusal::new(faults)),
+            Err(_) => Err(ToolRefusal::new("the settings could not be read")),
         }
     }
 
-    /// The order for the kernel of a session: the one that it has, or a new one.
+    /// Returns the kernel order of a session: the current one, or a new one.
     pub(crate) async fn order(
         &self,
         caller: &Caller,
         key: &SessionKey,
         wanted: Wanted,
         is_fresh: bool,
-    ) -> Result<Order, CannotOrder> {
+    ) -> Result<Arc<Order>, CannotOrder> {
         if let Some(order) = self.sessions.order(key).filter(|_| !is_fresh) {
             return Ok(order);
         }
-        let folders = vec![key.cwd.clone(), caller.cwd.clone()];
-        let job = Job { cwd: key.cwd.clone(), folders, kernel: None, wanted, running: None };
-        Ok(orders::write(&caller.environment, self.documents.store().home(), job).await?.order)
+        let request = KernelRequest { folders: vec![caller.cwd.clone()], wanted, ..KernelRequest::default() };
+        let home = self.documents.store().home();
+        let written = orders::write(&caller.environment, home, &key.cwd, request, Stages::silent()).await?;
+        Ok(written.order.into())
     }
 
-    /// The session that a call of `python` or `eval` is about: the named one, else the caller's own.
+    /// Resolves the session of `python` or `eval`: the named one, or the caller's own.
     pub(crate) fn session_of(
         &self,
-        call: &Call<'_>,
+        call: &CallContext<'_>,
         session: Option<&str>,
         cwd: Option<&str>,
-    ) -> Result<SessionKey, Refusal> {
+    ) -> Result<SessionKey, ToolRefusal> {
         let caller = call.caller();
         let cwd = cwd.map(|folder| folder_at(&caller.cwd, folder)).transpose()?;
         let Some(named) = given(session) else {
@@ -148,37 +150,41 @@ impl Toolbox {
                 SessionKey::new(named, cwd.unwrap_or_else(|| caller.cwd.clone()))
             }
             Err(error) => {
-                return Err(Refusal::advised(error, Some("name its folder too, with `cwd`".to_owned())));
+                return Err(ToolRefusal::advised(error, Some("name its folder too, with `cwd`".to_owned())));
             }
         };
         not_within(call, key)
     }
 
-    /// The state of a session.
+    /// Returns the state of a session.
     pub(crate) fn session_view(&self, key: &SessionKey) -> Option<SessionView> {
         self.sessions.list().into_iter().find(|view| view.id == key.id && view.cwd == key.cwd)
     }
 
-    /// A session by its name, in the caller's folder where there is none yet.
-    pub(crate) fn session_named(&self, call: &Call<'_>, named: &str) -> Result<SessionKey, Refusal> {
+    /// Finds a session by name. A new one is in the caller's folder.
+    pub(crate) fn session_named(
+        &self,
+        call: &CallContext<'_>,
+        named: &str,
+    ) -> Result<SessionKey, ToolRefusal> {
         match self.sessions.find(named, None) {
             Ok(key) => Ok(key),
             Err(SessionError::NoSuchSession { .. }) => {
                 Ok(SessionKey::new(named, call.caller().cwd.as_path()))
             }
-            Err(error) => Err(Refusal::new(error)),
+            Err(error) => Err(ToolRefusal::new(error)),
         }
     }
 
-    /// Begins a run and waits for it as long as the call wants; then it goes on under its name.
+    /// Starts a run and waits as long as the call wants. Then the run goes on under its name.
     pub(crate) async fn begin<F>(
         &self,
-        mut call: Call<'_>,
+        mut call: CallContext<'_>,
         plan: Plan,
         run: impl FnOnce(Inside) -> F,
-    ) -> Result<Answer, Refusal>
+    ) -> Result<ToolAnswer, ToolRefusal>
     where
-        F: Future<Output = Reply> + Send + 'static,
+        F: Future<Output = ToolReply> + Send + 'static,
     {
         let Plan { title, session, settings, budget, soft_wait, said } = plan;
         let patience = soft_wait.map_or(settings.run.soft_wait, wait_time);
@@ -186,7 +192,7 @@ impl Toolbox {
         let execution = self.executions.begin(ExecutionId::random(), title, session, turn, run);
         let mut reply = execution.wait(patience, call.news, Some(&mut call.cancel)).await;
         if reply.is_none() && execution.standing().behind.is_some() {
-            // Refused as busy, unless its turn has come at this moment.
+            // Refused as busy, unless its turn has just come.
             execution.canceller.withdraw();
             reply = execution.wait(GIVING_UP, call.news, None).await;
         }
@@ -196,25 +202,25 @@ impl Toolbox {
         }
     }
 
-    /// Runs code in a session, for a run that has a name.
+    /// Runs code in a session, as part of a named run.
     pub(crate) async fn run_code(
         &self,
         call: SessionCall,
         inside: &mut Inside,
         label: Option<&str>,
         part: Part,
-    ) -> Result<CallReport, Refusal> {
+    ) -> Result<CallReport, ToolRefusal> {
         let (key, owner) = (call.key.clone(), call.owner.clone());
-        // Kept until it was idle for long, and as long as whoever calls is there.
+        // The session lasts as long as the agent is attached, and until it was idle for long.
         let ticket = self.sessions.call(SessionCall { owner: None, ..call });
         if let Some(owner) = &owner {
-            // A session that ended meanwhile needs nobody.
+            // A session that has ended needs no owner.
             let _ = self.sessions.attach(owner, &key);
         }
         follow(&ticket, inside, label, part).await.map_err(|error| self.as_told(error).into())
     }
 
-    /// An error with the name under which agents know the execution that it is about.
+    /// Replaces the execution in an error with the name that agents know.
     pub(crate) fn as_told(&self, error: SessionError) -> SessionError {
         match error {
             SessionError::Busy { id, execution } => {
@@ -225,14 +231,14 @@ impl Toolbox {
         }
     }
 
-    /// A run by its name. One that a page or a command began in a session is known by the name that the session has for it.
-    pub(crate) fn execution(&self, name: &str) -> Result<Execution, Refusal> {
+    /// Finds a run by name. A run that another front end started has the session's name.
+    pub(crate) fn execution(&self, name: &str) -> Result<Execution, ToolRefusal> {
         if let Some(execution) = self.executions.find(name) {
             return Ok(execution);
         }
         let Some(ticket) = self.sessions.execution(&ExecutionId::named(name)) else {
-            return Err(Refusal::new(format_args!(
-                "there is no execution {}: only those that run and the last that ended are known",
+            return Err(ToolRefusal::new(format_args!(
+                "unknown execution {}: only running ones and the last that ended are known",
                 result::short(name, 60)
             )));
         };
@@ -241,14 +247,14 @@ impl Toolbox {
         let run = |mut inside| async move {
             match follow(&ticket, &mut inside, None, Part::default()).await {
                 Ok(report) => ended(report),
-                Err(error) => Refusal::from(error).into(),
+                Err(error) => ToolRefusal::from(error).into(),
             }
         };
         Ok(self.executions.begin(id, title, session, String::new(), run))
     }
 }
 
-/// Follows a call of a session to its end, passes wishes on and tells how far it is.
+/// Follows a session call to its end: passes requests on and reports progress.
 async fn follow(
     ticket: &Ticket,
     inside: &mut Inside,
@@ -284,58 +290,49 @@ async fn follow(
     }
 }
 
-/// The reply about a call that another front end made.
-fn ended(report: CallReport) -> Reply {
+/// Composes the reply about a call that another front end made.
+fn ended(report: CallReport) -> ToolReply {
     let texts = report.cells.iter().map(|cell| cell.report.text.as_str());
     let text = texts.chain(report.notices.iter().map(String::as_str)).collect::<Vec<_>>().join("\n");
     match report.status {
-        Status::Ok => Composed::text(text, false).into(),
-        Status::Error | Status::Timeout | Status::Cancelled => Refusal::new(text).into(),
+        Status::Ok => ReplyDraft::text(text, false).into(),
+        Status::Error | Status::Timeout | Status::Cancelled => ToolRefusal::new(text).into(),
     }
 }
 
-/// A session to run code in, unless it is the one whose code asks for that: it would wait for itself.
-pub(crate) fn not_within(call: &Call<'_>, key: SessionKey) -> Result<SessionKey, Refusal> {
+/// Returns a session to run code in. Refuses the session of the calling code, which would wait for
+/// itself.
+pub(crate) fn not_within(call: &CallContext<'_>, key: SessionKey) -> Result<SessionKey, ToolRefusal> {
     match call.agent.within() {
         Some(within) if *within == key => Err(busy(within)),
         Some(_) | None => Ok(key),
     }
 }
 
-fn busy(session: &SessionKey) -> Refusal {
+fn busy(session: &SessionKey) -> ToolRefusal {
     let what = format_args!("session {} is busy: it runs the code that makes this call", session.id);
-    Refusal::advised(what, Some("run the code right here, or name another `session`".to_owned()))
+    ToolRefusal::advised(what, Some("run the code directly, or use another `session`".to_owned()))
 }
 
-/// A call that runs code in a session of tools, with all that is usual.
+/// Builds a session call with the defaults of tools.
 pub(crate) fn session_call(
-    call: &Call<'_>,
+    call: &CallContext<'_>,
     key: SessionKey,
-    order: Order,
+    order: Arc<Order>,
     cells: Vec<Code>,
     settings: &Settings,
     budget: Budget,
 ) -> SessionCall {
     SessionCall {
-        key,
-        kind: Kind::Tool,
         owner: Some(call.agent.owner().clone()),
-        order,
         cells,
-        limit: Limit::None,
-        grace: settings.python.interrupt_grace,
-        on_stuck: settings.python.on_stuck,
-        reset: false,
-        retry: settings.python.retry_on_crash,
-        mode: settings.python.kernel_mode,
-        reading: budget.reading(),
         rights: Some(call.caller().mode.as_str().to_owned()),
         caller: Some(Arc::clone(call.agent) as Principal),
-        outputs: None,
+        ..SessionCall::new(key, Kind::Tool, order, RunRules::new(settings, budget.reading()))
     }
 }
 
-/// How long the code of a call may take: from 1 to 600 seconds, and 30 while its caller waits.
+/// Returns the time limit of a call: 1 to 600 seconds, or 30 while its caller waits.
 pub(crate) fn call_limit(timeout: Option<Seconds>) -> Limit {
     match timeout {
         Some(Seconds(timeout)) => Limit::Given(Duration::from_secs_f64(timeout.clamp(1.0, 600.0))),
@@ -343,22 +340,22 @@ pub(crate) fn call_limit(timeout: Option<Seconds>) -> Limit {
     }
 }
 
-/// A folder to run in.
-pub(crate) fn folder_at(cwd: &Path, named: &str) -> Result<PathBuf, Refusal> {
+/// Resolves a folder to run in.
+pub(crate) fn folder_at(cwd: &Path, named: &str) -> Result<PathBuf, ToolRefusal> {
     let folder = cwd.join(named.trim());
     match folder.canonicalize() {
         Ok(real) if real.is_dir() => Ok(real),
-        Ok(_) => Err(Refusal::new(format_args!("{}: is not a folder", folder.display()))),
-        Err(_) => Err(Refusal::new(format_args!("{}: there is no such folder", folder.display()))),
+        Ok(_) => Err(ToolRefusal::new(format_args!("{}: is not a folder", folder.display()))),
+        Err(_) => Err(ToolRefusal::new(format_args!("{}: no such folder", folder.display()))),
     }
 }
 
-/// A name that a call gives, where it is not blank.
+/// Returns a name, unless it is blank.
 pub(crate) fn given(name: Option<&str>) -> Option<&str> {
     name.map(str::trim).filter(|name| !name.is_empty())
 }
 
-/// How long a call waits that says so.
+/// Converts the waiting time of a call.
 pub(crate) fn wait_time(seconds: Seconds) -> Duration {
     Duration::from_secs_f64(seconds.0.clamp(0.0, LONGEST_WAIT))
 }

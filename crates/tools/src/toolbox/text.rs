@@ -1,32 +1,32 @@
-//! Changes of a notebook by its cell-marked text or its JSON, and what became of the cells.
+//! Changes a notebook by its cell-marked text or its JSON, and describes the changed cells.
 
 use cellist_live::Edited;
 use cellist_notebook::{self as notebook, Applied, CellId, Ids, Notebook, Revision, Snapshot};
 use cellist_store::{Missing, Store};
 
-use super::Call;
-use super::open::Open;
-use super::target::Place;
-use crate::answer::{Answer, Refusal};
+use super::CallContext;
+use super::file_resolver::ResolvedFile;
+use super::opened_notebook::OpenedNotebook;
+use crate::answer::{ToolAnswer, ToolRefusal};
 use crate::budget;
 
-/// A notebook after it was written as text.
-pub(crate) struct Written {
-    /// The changes of its cells, for the agent.
+/// A notebook after a change of its text.
+pub(crate) struct WrittenNotebook {
+    /// The answer about the change.
     pub(crate) text: String,
     pub(crate) revision: Revision,
-    /// The cells that are new or have another text.
+    /// Cells that are new or have a new text.
     pub(crate) cells: Vec<CellId>,
 }
 
-impl Open {
-    /// Makes it as a text says, which `make` makes of the text that it was made for.
+impl OpenedNotebook {
+    /// Applies a new text. `make` derives it from the base text.
     pub(crate) async fn apply_text(
         &self,
-        call: &Call<'_>,
+        call: &CallContext<'_>,
         revision: Option<&str>,
         make: impl FnOnce(String) -> notebook::Result<String> + Send + 'static,
-    ) -> Result<Written, Refusal> {
+    ) -> Result<WrittenNotebook, ToolRefusal> {
         let changed = self.change(call, self.place.base(revision)?, move |notebook, base| {
             let text = make(base.map_or_else(|| notebook.to_text(), Snapshot::to_text))?;
             let (applied, notices) = notebook.apply_text(&text, base)?;
@@ -39,7 +39,7 @@ impl Open {
         }
         let mut lines = vec![match changed {
             true => format!("Wrote {}: {}. Revision {revision}.", self.name(), summary(&applied, &notebook)),
-            false => format!("{} is as the text says already. Revision {revision}.", self.name()),
+            false => format!("{} already has this text. Revision {revision}.", self.name()),
         }];
         lines.extend(notices);
         lines.extend(others.sentence());
@@ -48,11 +48,16 @@ impl Open {
             .filter(|(at, _)| applied.changed.contains(at) || applied.added.contains(at))
             .map(|(_, cell)| cell.id().clone());
         let text = budget::cut(&lines.join("\n"), budget::USUAL);
-        Ok(Written { text, revision, cells: written.collect() })
+        Ok(WrittenNotebook { text, revision, cells: written.collect() })
     }
 
-    /// Refuses a whole text that was made for something else than what is there, unless the call says for what.
-    pub(crate) async fn check_text(&self, call: &Call<'_>, revision: Option<&str>) -> Result<(), Refusal> {
+    /// Refuses a whole text if the notebook has changed since the agent read it, unless the call
+    /// names a revision.
+    pub(crate) async fn check_text(
+        &self,
+        call: &CallContext<'_>,
+        revision: Option<&str>,
+    ) -> Result<(), ToolRefusal> {
         if self.place.base(revision)?.is_some() {
             return Ok(());
         }
@@ -67,35 +72,31 @@ impl Open {
         match known.filter(|known| *known != current) {
             None => Ok(()),
             Some(known) => Err(self.refuse(
-                format_args!(
-                    "has changed since you read it: that was revision {known}, and it is at {current} now"
-                ),
-                Some(format!(
-                    "read it again, or give `revision` {known} to have your text merged with what is there"
-                )),
+                format_args!("has changed since you read it: from revision {known} to {current}"),
+                Some(format!("read it again, or give `revision` {known} to merge your text with it")),
             )),
         }
     }
 
-    /// Gives it another JSON, which `make` makes of the one that it has.
+    /// Replaces the JSON. `make` derives it from the current JSON.
     pub(crate) async fn apply_json(
         &self,
-        call: &Call<'_>,
+        call: &CallContext<'_>,
         revision: Option<&str>,
         store: &Store,
         make: impl FnOnce(String) -> notebook::Result<String> + Send + 'static,
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<ToolAnswer, ToolRefusal> {
         let before = self.document.view().notebook.revision();
         let named = self.place.base(revision)?;
         if let Some(base) = named.filter(|base| *base != before) {
             return Err(self.refuse(
-                format_args!("has changed since revision {base}: it is at {before} now"),
+                format_args!("has changed since revision {base}: it is now {before}"),
                 Some("read it again and make the change on its current content".to_owned()),
             ));
         }
         let changed = self.change(call, named, move |notebook, _| {
             let text = make(String::from_utf8_lossy(&notebook.to_bytes()).into_owned())?;
-            // What is new comes from what it is, so that two notebooks do not get the same ids.
+            // The revision seeds new ids, so that two notebooks do not get the same ones.
             let seed = u64::from_str_radix(&notebook.revision().to_string(), 16).unwrap_or_default();
             let mut whole = Notebook::parse(text.into_bytes(), Ids::seeded(seed))?;
             whole.identify(&notebook.snapshot());
@@ -105,14 +106,14 @@ impl Open {
         let (Edited { notebook, changed, .. }, _) = changed.await?;
         let revision = notebook.revision();
         if !changed && revision != before {
-            // Only its spelling is another, which changes nothing for those who have it open.
+            // Only the formatting differs, which open documents do not record.
             let (store, path, bytes) = (store.clone(), self.path().to_owned(), notebook.to_bytes());
             let save = move || store.replace_raw(&path, bytes, None);
             self.place.stored("could not be saved", save).await?;
         }
         let cells = notebook.cells().len();
-        Ok(Answer::text(match revision == before {
-            true => format!("{} has this JSON already. Revision {revision}.", self.name()),
+        Ok(ToolAnswer::text(match revision == before {
+            true => format!("{} already has this JSON. Revision {revision}.", self.name()),
             false => format!(
                 "Wrote the JSON of {}, a notebook with {cells} cells. Revision {revision}.",
                 self.name()
@@ -121,10 +122,14 @@ impl Open {
     }
 }
 
-/// Makes a notebook that is not there from cell-marked text.
-pub(crate) async fn make_notebook(store: &Store, place: &Place, text: String) -> Result<String, Refusal> {
+/// Creates a notebook from cell-marked text.
+pub(crate) async fn make_notebook(
+    store: &Store,
+    place: &ResolvedFile,
+    text: String,
+) -> Result<String, ToolRefusal> {
     let (own, path) = (store.clone(), place.real.clone());
-    let made = place.stored("could not be made", move || {
+    let made = place.stored("could not be created", move || {
         own.change(&path, Missing::StartEmpty, |notebook| match notebook.cells().is_empty() {
             true => notebook.apply_text(&text, None).map(Some),
             false => Ok(None),
@@ -132,7 +137,7 @@ pub(crate) async fn make_notebook(store: &Store, place: &Place, text: String) ->
     });
     let made = made.await?;
     let Some((_, notices)) = made.value else {
-        return Err(place.refuse("was made by someone else just now", Some("read it first".to_owned())));
+        return Err(place.refuse("was just created by another client", Some("read it first".to_owned())));
     };
     let cells: Vec<String> = (made.notebook.cells().iter().enumerate())
         .map(|(index, cell)| format!("{index} ({})", cell.id()))
@@ -142,18 +147,18 @@ pub(crate) async fn make_notebook(store: &Store, place: &Place, text: String) ->
     } else {
         format!(" with cells {}", cells.join(", "))
     };
-    let mut lines = vec![format!("Made {}{what}. Revision {}.", place.name, made.revision)];
+    let mut lines = vec![format!("Created {}{what}. Revision {}.", place.name, made.revision)];
     lines.extend(notices);
     Ok(budget::cut(&lines.join("\n"), budget::USUAL))
 }
 
-/// Makes a notebook that is not there from its JSON, or mends one that cannot be read.
+/// Creates a notebook from JSON, or repairs an unreadable one.
 pub(crate) async fn put_json(
     store: &Store,
-    place: &Place,
+    place: &ResolvedFile,
     text: &str,
     base: Option<Revision>,
-) -> Result<String, Refusal> {
+) -> Result<String, ToolRefusal> {
     let (own, path, bytes) = (store.clone(), place.real.clone(), text.as_bytes().to_vec());
     let save = move || own.replace_raw(&path, bytes, base);
     let saved = place.stored("could not be saved", save).await?;
@@ -164,7 +169,7 @@ pub(crate) async fn put_json(
     ))
 }
 
-/// What became of the cells. Cells are named by index and id, those that are gone by the index that they had.
+/// Lists changed cells by index and id, deleted ones by their old index.
 fn summary(applied: &Applied, notebook: &Notebook) -> String {
     let named = |indexes: &[usize]| {
         let name = |index: &usize| match notebook.cells().get(*index) {
@@ -183,7 +188,7 @@ fn summary(applied: &Applied, notebook: &Notebook) -> String {
     let mut said: Vec<String> = parts
         .iter()
         .filter(|(_, cells)| !cells.is_empty())
-        .map(|(what, cells)| format!("{what} {cells}"))
+        .map(|(verb, cells)| format!("{verb} {cells}"))
         .collect();
     said.push(format!("kept {} of {}", applied.kept.len(), notebook.cells().len()));
     said.join("; ")

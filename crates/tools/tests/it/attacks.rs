@@ -1,4 +1,4 @@
-//! Attacks: a hostile model, a hostile folder, hostile arguments. What must hold is counted.
+//! Attacks: a hostile model, a hostile folder, hostile arguments. Each attack counts violations.
 
 mod arguments;
 mod executed;

@@ -7,17 +7,16 @@ use std::time::Duration;
 use cellist_kernel::guard::Guard;
 use cellist_live::{Actor, ActorKind, Documents};
 use cellist_session::execution::Cancel;
-use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::{Means, OwnerId, Policy, Sessions};
-use cellist_settings::{Home, ToolMode};
+use cellist_settings::Home;
 use cellist_store::Store;
 use cellist_store::artifact::{Artifacts, Retention};
-use cellist_tools::{Agent, Answer, Caller, Editor, EditorReport, Mode, ToolName, ToolSet, Toolbox};
+use cellist_tools::{Agent, Caller, EditorReport, EditorState, Mode, ToolAnswer, ToolName, Toolbox};
 use serde_json::{Value, json};
 use testkit::Scratch;
 use tokio::sync::watch;
 
-/// Longer than anything takes on a busy machine.
+/// Longer than any step takes on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) struct Bed {
@@ -30,12 +29,12 @@ pub(crate) struct Bed {
 }
 
 impl Bed {
-    /// An agent in Agent mode with the usual tools.
+    /// An agent in Agent mode with the default tools.
     pub(crate) fn new() -> Bed {
         Bed::with(|_| {})
     }
 
-    /// An agent that is set up otherwise.
+    /// An agent with another configuration.
     pub(crate) fn with(change: impl FnOnce(&mut Caller)) -> Bed {
         let scratch = Scratch::new();
         let work = scratch.path().join("desk");
@@ -46,37 +45,21 @@ impl Bed {
         let sessions = Sessions::new(Policy::default(), means);
         let documents = Documents::new(Store::new(home));
         let toolbox = Toolbox::new(sessions.clone(), documents.clone(), artifacts.clone());
-        let mut caller = Caller {
-            name: "robot".to_owned(),
-            session: "robot-1".to_owned(),
-            mode: Mode::Agent,
-            tools: ToolSet::Notebook,
-            tool_mode: ToolMode::Both,
-            cwd: work,
-            roots: Vec::new(),
-            requires_active: false,
-            is_shared: false,
-            front: None,
-            excluded: Vec::new(),
-            allowed: Vec::new(),
-            attached: Vec::new(),
-            redaction: Default::default(),
-            environment: ClientEnvironment::default(),
-        };
+        let mut caller = Caller::new("robot", "robot-1", Mode::Agent, work);
         change(&mut caller);
         let agent = Arc::new(Agent::new(caller, OwnerId("robot".to_owned())));
         Bed { scratch, artifacts, documents, toolbox, sessions, agent }
     }
 
-    /// An editor that has this in front of it, and nothing else.
-    pub(crate) fn report(&self, editor: Editor) {
-        let Editor { active, attached, selection } = editor;
+    /// The state of an editor that shows only this.
+    pub(crate) fn report(&self, editor: EditorState) {
+        let EditorState { active, attached, selection } = editor;
         let detach = self.toolbox.editor().attached;
-        self.toolbox.hear(EditorReport { detach, ..EditorReport::default() });
-        self.toolbox.hear(EditorReport { active, selection, attach: attached, detach: Vec::new() });
+        self.toolbox.apply_report(EditorReport { detach, ..EditorReport::default() });
+        self.toolbox.apply_report(EditorReport { active, selection, attach: attached, detach: Vec::new() });
     }
 
-    /// The same folder for an agent that is set up otherwise.
+    /// The same folder for an agent with another configuration.
     pub(crate) fn also(&self, change: impl FnOnce(&mut Caller)) -> Arc<Agent> {
         let mut caller = self.agent.caller().clone();
         change(&mut caller);
@@ -88,7 +71,7 @@ impl Bed {
         self.scratch.path().join("desk")
     }
 
-    /// Writes a file into it.
+    /// Writes a file into the folder.
     pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
         self.scratch.write(&format!("desk/{name}"), bytes)
     }
@@ -101,18 +84,18 @@ impl Bed {
         self.write(name, serde_json::to_vec_pretty(&file).unwrap())
     }
 
-    pub(crate) async fn answer(&self, tool: &str, arguments: Value) -> Answer {
+    pub(crate) async fn answer(&self, tool: &str, arguments: Value) -> ToolAnswer {
         self.answer_to(&self.agent, tool, arguments).await
     }
 
-    pub(crate) async fn answer_to(&self, agent: &Arc<Agent>, tool: &str, arguments: Value) -> Answer {
+    pub(crate) async fn answer_to(&self, agent: &Arc<Agent>, tool: &str, arguments: Value) -> ToolAnswer {
         let tool = ToolName::from_name(tool).unwrap();
         let (news, _heard) = watch::channel(None);
         let calling = self.toolbox.call(agent, tool, &arguments, &news, Cancel::never());
         tokio::time::timeout(LONG, calling).await.expect("it takes too long")
     }
 
-    /// The text of an answer that is none of failure, with revisions as `REV`.
+    /// The text of a successful answer, with revisions as `REV`.
     pub(crate) async fn told(&self, tool: &str, arguments: Value) -> String {
         let answer = self.answer(tool, arguments).await;
         assert!(!answer.is_failure, "{}", answer.all_text());
@@ -128,7 +111,7 @@ impl Bed {
         without_revisions(&text.replace(self.scratch.path().to_str().unwrap(), "/SCRATCH"))
     }
 
-    /// Someone else changes a notebook that is open: the whole text of a cell.
+    /// Changes the text of a cell in an open notebook, as another actor.
     pub(crate) async fn person_writes(&self, path: &Path, cell: &'static str, source: &'static str) {
         let document = self.documents.open(path).await.unwrap();
         let person = Actor::new(ActorKind::Person, "ann").into();
@@ -140,7 +123,7 @@ impl Bed {
         edit.await.unwrap();
     }
 
-    /// Ends what is kept, so that nothing is left behind.
+    /// Ends all sessions, so that no process is left behind.
     pub(crate) async fn close(self) {
         self.documents.close().await;
         self.sessions.close().await;
@@ -157,7 +140,7 @@ pub(crate) fn sources(path: &Path) -> Vec<String> {
     file["cells"].as_array().unwrap().iter().map(source).collect()
 }
 
-/// Every revision is told as 16 digits.
+/// Revisions have 16 digits.
 pub(crate) fn without_revisions(text: &str) -> String {
     let is_digit = |c: char| c.is_ascii_hexdigit() && !c.is_ascii_uppercase();
     let mut shown = String::new();

@@ -1,4 +1,4 @@
-//! Looking at cells and changing them.
+//! Reading and changing cells.
 
 use cellist_live::{Actor, ActorKind, Undo};
 use serde_json::json;
@@ -8,7 +8,7 @@ use crate::bed::{Bed, sources};
 const THREE: &[(&str, &str)] = &[("aa", "x = 1"), ("bb", "y = 2\nprint(y)"), ("12", "z = 3")];
 
 #[tokio::test]
-async fn a_small_notebook_is_told_whole() {
+async fn a_small_notebook_is_shown_whole() {
     let bed = Bed::new();
     bed.notebook("nb.ipynb", THREE);
     insta::assert_snapshot!(bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await, @r"
@@ -27,7 +27,7 @@ async fn a_small_notebook_is_told_whole() {
 }
 
 #[tokio::test]
-async fn a_long_one_comes_as_an_outline_and_its_cells_by_id_index_and_range() {
+async fn a_long_notebook_is_an_outline_with_cells_by_id_index_and_range() {
     let bed = Bed::new();
     let cells: Vec<(String, String)> =
         (0..25).map(|n| (format!("c{n}"), format!("# {n}\nx = {n}"))).collect();
@@ -35,7 +35,7 @@ async fn a_long_one_comes_as_an_outline_and_its_cells_by_id_index_and_range() {
     bed.notebook("nb.ipynb", &cells);
     let outline = bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
     assert!(outline.contains("\n7 c7 # 7 → x\n"), "{outline}");
-    assert!(outline.ends_with("Name `cells` for their text. Code without In[n] was not run."), "{outline}");
+    assert!(outline.ends_with("Pass `cells` for their text. Code without In[n] has not run."), "{outline}");
     assert!(!outline.contains("x = 7"));
     let named = json!({ "notebook": "nb.ipynb", "cells": ["C3", 5, "23-24", "cell:c3"] });
     insta::assert_snapshot!(bed.told("get_notebook_cells", named).await, @r"
@@ -60,7 +60,7 @@ async fn a_long_one_comes_as_an_outline_and_its_cells_by_id_index_and_range() {
 }
 
 #[tokio::test]
-async fn cells_are_added_updated_moved_and_deleted_and_each_answer_says_where_and_what() {
+async fn cells_are_added_updated_moved_and_deleted() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     let nb = "nb.ipynb";
@@ -83,7 +83,7 @@ async fn cells_are_added_updated_moved_and_deleted_and_each_answer_says_where_an
         bed.told("update_notebook_cell", json!({ "notebook": nb, "cell": "bb", "content": "y = 3" })).await,
         @"Left code cell 2 (bb) unchanged: it has this source already; the notebook has 5 cells. Revision REV."
     );
-    // Digits that are an id are that cell.
+    // Digits that are the id of a cell mean that cell.
     insta::assert_snapshot!(
         bed.told("move_notebook_cell", json!({ "notebook": nb, "cell": "12", "index": 0 })).await,
         @"Moved code cell (12) to 0; the notebook has 5 cells. Revision REV."
@@ -103,7 +103,7 @@ async fn cells_are_added_updated_moved_and_deleted_and_each_answer_says_where_an
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_cell_is_refused_with_what_is_valid() {
+async fn wrong_cells_are_refused_with_valid_ones() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     let before = std::fs::read(&path).unwrap();
@@ -115,7 +115,7 @@ async fn what_is_wrong_with_a_cell_is_refused_with_what_is_valid() {
         update(json!(3)).await,
         "Error: nb.ipynb: cell 3 does not exist: the notebook has 3 cells, 0 to 2"
     );
-    assert_eq!(update(json!(-1)).await, "Error: `cell` must be a cell id or an index from 0 on, not -1");
+    assert_eq!(update(json!(-1)).await, "Error: `cell` must be a cell id or a 0-based index, not -1");
     assert_eq!(update(json!("ax")).await, "Error: nb.ipynb: no cell has the id `ax`; the nearest id is `aa`");
     assert_eq!(
         update(json!("nothing-like-it")).await,
@@ -143,7 +143,7 @@ async fn what_is_wrong_with_a_cell_is_refused_with_what_is_valid() {
             json!({ "notebook": "nb.ipynb", "cell": 0, "content": "", "revision": "r1" })
         )
         .await,
-        "Error: nb.ipynb: `r1` is not a revision: one has 16 hexadecimal digits; give the one that a read returned, or leave it out"
+        "Error: nb.ipynb: `r1` is not a revision: one has 16 hexadecimal digits; use the one that a read returned, or leave it out"
     );
     let unknown = json!({ "notebook": "nb.ipynb", "cell": 0, "content": "", "revision": "0123456789abcdef" });
     assert_eq!(
@@ -155,17 +155,17 @@ async fn what_is_wrong_with_a_cell_is_refused_with_what_is_valid() {
 }
 
 #[tokio::test]
-async fn a_change_goes_beside_what_a_person_did_meanwhile_or_is_refused_with_both_texts() {
+async fn a_change_merges_with_the_users_or_is_refused_with_both_texts() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
     bed.person_writes(&path, "aa", "x = 100").await;
-    // Elsewhere in the notebook: both stay, and the agent is told.
+    // A change elsewhere in the notebook: both stay, and the reply names it.
     insta::assert_snapshot!(
         bed.told("update_notebook_cell", json!({ "notebook": "nb.ipynb", "cell": "12", "content": "z = 33" })).await,
         @r"
     Replaced the source of code cell 2 (12); the notebook has 3 cells. Revision REV.
-    Since you last looked, others changed or added cells 0 (aa).
+    Since your last read, others changed or added cells 0 (aa).
     "
     );
     assert_eq!(sources(&path), ["x = 100", "y = 2\nprint(y)", "z = 33"]);
@@ -174,27 +174,28 @@ async fn a_change_goes_beside_what_a_person_did_meanwhile_or_is_refused_with_bot
     let merged = json!({ "notebook": "nb.ipynb", "cell": "bb", "content": "y = 2\nprint(y)\nprint(y + 1)" });
     insta::assert_snapshot!(bed.told("update_notebook_cell", merged).await, @r"
     Replaced the source of code cell 1 (bb); the notebook has 3 cells. Revision REV.
-    Merged with what others changed there. Cell 1 is now:
+    Merged with changes by others. Cell 1 is now:
     y = 20
     print(y)
     print(y + 1)
-    Since you last looked, others changed or added cells 1 (bb).
+    Since your last read, others changed or added cells 1 (bb).
     ");
     assert_eq!(sources(&path)[1], "y = 20\nprint(y)\nprint(y + 1)");
-    // What the agent had read itself: the person's text stays until the agent has seen it.
+    // The agent writes back the text that it had read: the user's text stays until the agent has
+    // seen it.
     bed.person_writes(&path, "12", "z = 34").await;
     let as_it_was = json!({ "notebook": "nb.ipynb", "cell": "12", "content": "z = 33", "run": true });
     insta::assert_snapshot!(bed.refused("update_notebook_cell", as_it_was).await, @r"
-    Error: nb.ipynb: Changed nothing: code cell 2 (12) was changed by someone else since you read it; the notebook has 3 cells. Revision REV.
+    Error: nb.ipynb: Changed nothing: others have changed code cell 2 (12) since you read it; the notebook has 3 cells. Revision REV.
     Cell 2 is now:
     z = 34
-    Update it again to have your text instead.
-    Since you last looked, others changed or added cells 2 (12).
+    Update it again to use your text instead.
+    Since your last read, others changed or added cells 2 (12).
     ");
     let again = json!({ "notebook": "nb.ipynb", "cell": "12", "content": "z = 33" });
     bed.told("update_notebook_cell", again).await;
     assert_eq!(sources(&path)[2], "z = 33");
-    // The same line: refused with both, and nothing is lost.
+    // The same line: refused with both texts, and nothing is lost.
     bed.person_writes(&path, "aa", "x = 1000").await;
     let refused = json!({ "notebook": "nb.ipynb", "cell": "aa", "content": "x = 7" });
     insta::assert_snapshot!(bed.refused("update_notebook_cell", refused.clone()).await, @r"
@@ -206,7 +207,7 @@ async fn a_change_goes_beside_what_a_person_did_meanwhile_or_is_refused_with_bot
     read the notebook again and make the change on its current content
     ");
     assert_eq!(sources(&path)[0], "x = 1000");
-    // After a look it is the agent's turn.
+    // After another read the agent's change applies.
     bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": ["aa"] })).await;
     bed.told("update_notebook_cell", refused).await;
     assert_eq!(sources(&path)[0], "x = 7");
@@ -214,7 +215,7 @@ async fn a_change_goes_beside_what_a_person_did_meanwhile_or_is_refused_with_bot
 }
 
 #[tokio::test]
-async fn a_named_revision_counts_and_not_what_was_read_last() {
+async fn a_named_revision_takes_precedence_over_the_last_read() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     let first = bed.answer("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await.all_text();
@@ -229,7 +230,7 @@ async fn a_named_revision_counts_and_not_what_was_read_last() {
 }
 
 #[tokio::test]
-async fn what_is_huge_is_taken_and_told_within_a_budget() {
+async fn huge_cells_are_accepted_and_shown_within_a_budget() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     let huge = "é".repeat(5_000_000);
@@ -239,11 +240,7 @@ async fn what_is_huge_is_taken_and_told_within_a_budget() {
     assert_eq!(sources(&path)[0], huge);
     let told = bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
     assert!(told.len() < 20_000, "{}", told.len());
-    assert!(
-        told.contains("more bytes]\n[read nb.ipynb:1-2 has all of it by lines]"),
-        "{}",
-        &told[told.len() - 400..]
-    );
+    assert!(told.contains("more bytes]\n[read nb.ipynb:1-2 for all of it]"), "{}", &told[told.len() - 400..]);
     assert!(told.contains("\n1 bb y = 2"), "{}", &told[told.len() - 400..]);
     let told = bed.told("delete_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": [0] })).await;
     assert!(told.len() < 20_000, "{}", told.len());
@@ -251,7 +248,7 @@ async fn what_is_huge_is_taken_and_told_within_a_budget() {
 }
 
 #[tokio::test]
-async fn what_an_agent_did_is_known_by_its_name_and_can_be_taken_back_as_a_turn() {
+async fn an_agents_changes_carry_its_name_and_undo_as_a_turn() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     bed.told("update_notebook_cell", json!({ "notebook": "nb.ipynb", "cell": "aa", "content": "x = 2" }))
@@ -269,7 +266,7 @@ async fn what_an_agent_did_is_known_by_its_name_and_can_be_taken_back_as_a_turn(
     );
     let turn = history[0].turn.clone();
     assert!(history.iter().all(|entry| (entry.turn == turn) == (entry.actor.name == "robot")), "{history:?}");
-    // What a person did meanwhile stays.
+    // The user's change in between stays.
     let person = Actor::new(ActorKind::Person, "ann").into();
     document.undo(Undo::Turn(turn), person).await.unwrap();
     assert_eq!(sources(&path), ["x = 1", "y = 2\nprint(y)", "z = 30"]);
@@ -278,10 +275,10 @@ async fn what_an_agent_did_is_known_by_its_name_and_can_be_taken_back_as_a_turn(
 }
 
 #[tokio::test]
-async fn what_an_agent_reads_is_told_to_whoever_shows_it_to_people() {
+async fn reads_of_an_agent_are_announced() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
-    let mut glances = bed.toolbox.glances();
+    let mut glances = bed.toolbox.cells_read();
     bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": ["bb", 0] })).await;
     bed.told("get_cell_outputs", json!({ "notebook": "nb.ipynb", "cell": "12" })).await;
     bed.told("read", json!({ "path": "nb.ipynb" })).await;
@@ -296,7 +293,7 @@ async fn what_an_agent_reads_is_told_to_whoever_shows_it_to_people() {
 }
 
 #[tokio::test]
-async fn a_cell_is_inserted_behind_another_that_is_named() {
+async fn a_cell_is_inserted_after_a_named_one() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     let add = |more: serde_json::Value| {
@@ -305,7 +302,7 @@ async fn a_cell_is_inserted_behind_another_that_is_named() {
         all
     };
     bed.told("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await;
-    // Others insert before it: it still goes behind the cell that was meant.
+    // Others insert above it: the new cell still follows the named one.
     let document = bed.documents.open(&path).await.unwrap();
     let person = Actor::new(ActorKind::Person, "ann").into();
     let edit = document.edit(None, person, |notebook, _| {
@@ -349,7 +346,7 @@ async fn cells_are_deleted_by_id_index_and_range_in_one_list() {
 }
 
 #[tokio::test]
-async fn an_outline_tells_sizes_kinds_of_output_and_the_names_that_cells_define() {
+async fn an_outline_has_sizes_output_kinds_and_defined_names() {
     let bed = Bed::new();
     let output =
         |data: serde_json::Value| json!({ "output_type": "display_data", "metadata": {}, "data": data });

@@ -1,4 +1,5 @@
-//! Cells of files without ids: the name that an agent was given means one cell, whichever program writes the file.
+//! Cells of files without ids: a name given to an agent means one cell, whichever program writes
+//! the file.
 
 mod random;
 
@@ -23,7 +24,7 @@ pub(crate) fn old_format(cells: &[(&str, &str)]) -> Vec<u8> {
     serde_json::to_vec_pretty(&file).unwrap()
 }
 
-/// Another program changes the file: reads it, and puts another in its place.
+/// Changes the file as another program: reads it, and replaces it.
 pub(crate) fn rewrite(path: &Path, change: impl FnOnce(&mut Vec<Value>)) {
     let mut file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     change(file["cells"].as_array_mut().unwrap());
@@ -36,7 +37,7 @@ pub(crate) fn markdown(source: &str) -> Value {
     json!({ "cell_type": "markdown", "metadata": {}, "source": source })
 }
 
-/// Waits until the host has taken in the file.
+/// Waits until the host has read the file.
 pub(crate) async fn absorbed(bed: &Bed, path: &Path) {
     let document = bed.documents.open(path).await.unwrap();
     let mut views = document.watch();
@@ -55,7 +56,7 @@ pub(crate) async fn absorbed(bed: &Bed, path: &Path) {
     }
 }
 
-/// The names of the cells, as an agent is told them.
+/// The names of the cells, as an agent reads them.
 pub(crate) async fn listed(bed: &Bed) -> Vec<String> {
     let told = bed.told("get_notebook_cells", json!({ "notebook": NB })).await;
     told.lines().filter_map(|line| line.split_once("] id=")?.1.split(' ').next()).map(str::to_owned).collect()
@@ -69,7 +70,7 @@ const FOUR: &[(&str, &str)] =
     &[("code", "a = 1"), ("code", "b = 2"), ("code", "c = 3"), ("code", "print(a)")];
 
 #[tokio::test]
-async fn an_insert_on_top_by_another_program_does_not_shift_names() {
+async fn an_insert_above_by_another_program_does_not_shift_names() {
     for waits in [true, false] {
         let bed = Bed::new();
         let path = bed.write(NB, old_format(FOUR));
@@ -79,7 +80,7 @@ async fn an_insert_on_top_by_another_program_does_not_shift_names() {
             absorbed(&bed, &path).await;
         }
         let told = bed.told("update_notebook_cell", update(&names[0], "a = 2")).await;
-        // The reply is about the file as it is now, whether the watcher has told of it or not.
+        // The reply reflects the current file, whether or not the watcher has noticed it.
         assert!(told.contains("code cell 1 (") && told.contains("has 5 cells"), "{told}");
         assert_eq!(sources(&path), ["# By a person", "a = 2", "b = 2", "c = 3", "print(a)"]);
         assert!(!std::fs::read_to_string(&path).unwrap().contains(&names[0]));
@@ -113,7 +114,7 @@ async fn equal_cells_have_names_of_their_own() {
 }
 
 #[tokio::test]
-async fn inserts_on_top_by_an_agent_and_a_person_do_not_shift_names() {
+async fn inserts_above_by_an_agent_and_a_user_do_not_shift_names() {
     let bed = Bed::new();
     let path = bed.write(NB, old_format(FOUR));
     let names = listed(&bed).await;
@@ -128,12 +129,13 @@ async fn inserts_on_top_by_an_agent_and_a_person_do_not_shift_names() {
 }
 
 #[tokio::test]
-async fn a_deleted_cell_is_refused_with_its_fate() {
+async fn a_deleted_cell_is_refused_with_the_reason() {
     let bed = Bed::new();
     let long = "frame = load(path, sep)\nframe = frame.dropna(subset=names)\nframe.head(20)";
     let path = bed.write(NB, old_format(&[("code", "a = 1"), ("code", long), ("code", "c = 3")]));
     let names = listed(&bed).await;
-    // Rewritten beyond recognition by another program; its name does not pass to the cell in its place.
+    // Rewritten beyond recognition by another program. Its name does not pass to the cell in its
+    // place.
     rewrite(&path, |cells| cells[0]["source"] = "plot(x)".into());
     absorbed(&bed, &path).await;
     let told = bed.refused("update_notebook_cell", update(&names[0], "a = 2")).await;
@@ -145,7 +147,7 @@ async fn a_deleted_cell_is_refused_with_its_fate() {
         "{told}"
     );
     assert!(told.contains("it began `a = 1`; no cell is like it now"), "{told}");
-    // Copied: nobody can say which of the two is meant.
+    // Copied: the name is ambiguous.
     rewrite(&path, |cells| cells.insert(1, cells[1].clone()));
     absorbed(&bed, &path).await;
     let now = listed(&bed).await;
@@ -164,7 +166,7 @@ async fn a_deleted_cell_is_refused_with_its_fate() {
     bed.told("delete_notebook_cells", json!({ "notebook": NB, "cells": [names[2]] })).await;
     let told = bed.refused("run_notebook_cells", json!({ "notebook": NB, "cells": [names[2]] })).await;
     assert!(told.contains("is gone: robot deleted it"), "{told}");
-    // A number is no name.
+    // A number is not a name.
     let told = bed.refused("update_notebook_cell", update("anon-0", "x")).await;
     assert!(told.contains("no cell has the id `anon-0`"), "{told}");
     assert_eq!(sources(&path), ["plot(x)", long, long]);
@@ -172,7 +174,7 @@ async fn a_deleted_cell_is_refused_with_its_fate() {
 }
 
 #[tokio::test]
-async fn names_last_when_the_notebook_is_closed_and_opened_again() {
+async fn names_survive_closing_and_reopening() {
     let bed = Bed::new();
     let path = bed.write(NB, old_format(FOUR));
     let names = listed(&bed).await;
@@ -191,7 +193,7 @@ async fn names_last_when_the_notebook_is_closed_and_opened_again() {
 }
 
 #[tokio::test]
-async fn changes_of_others_are_told_of_cells_with_and_without_ids_alike() {
+async fn changes_by_others_are_listed_with_and_without_ids() {
     let bed = Bed::new();
     let path = bed.write(NB, old_format(FOUR));
     let names = listed(&bed).await;
@@ -203,7 +205,7 @@ async fn changes_of_others_are_told_of_cells_with_and_without_ids_alike() {
     let told = bed.told("update_notebook_cell", update(&names[0], "a = 2")).await;
     let new = listed(&bed).await[0].clone();
     let expected =
-        format!("Since you last looked, others changed or added cells 0 ({new}) and deleted {}.", names[2]);
+        format!("Since your last read, others changed or added cells 0 ({new}) and deleted {}.", names[2]);
     assert!(told.contains(&expected), "{told}");
     bed.close().await;
 }
@@ -290,7 +292,7 @@ async fn a_pending_review_stays_with_its_cell() {
     bed.documents.close().await;
     rewrite(&path, |cells| cells.insert(0, markdown("# While it was closed")));
     check(&["# While it was closed", "# By a person", "a = 1", "b = 20", "c = 3", "print(a)"]).await;
-    // What is taken back is the agent's change of that cell.
+    // Rejecting the change reverts the agent's edit of that cell.
     let document = bed.documents.open(&path).await.unwrap();
     let person = Actor::new(ActorKind::Person, "ann").into();
     let scope = Scope::Cell { cell: names[1].as_str().into() };

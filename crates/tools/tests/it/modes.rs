@@ -1,4 +1,4 @@
-//! What each mode refuses, and that nothing changes then.
+//! The refusals of each mode, and that nothing changes then.
 
 use cellist_tools::{Mode, ToolName};
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ fn calls() -> Vec<(&'static str, Value, Mode)> {
 }
 
 #[tokio::test]
-async fn what_a_mode_does_not_allow_is_refused_with_the_mode_that_does_and_nothing_changes() {
+async fn a_refused_call_names_the_mode_and_changes_nothing() {
     let bed = Bed::new();
     let notebook = bed.notebook("nb.ipynb", &[("aa", "x = 1")]);
     let file = bed.write("a.py", "x = 1");
@@ -48,7 +48,7 @@ async fn what_a_mode_does_not_allow_is_refused_with_the_mode_that_does_and_nothi
     for mode in [Mode::Ask, Mode::Edit] {
         let agent = bed.also(|caller| (caller.mode, caller.tools) = (mode, cellist_tools::ToolSet::All));
         for (tool, arguments, needed) in calls() {
-            // Where a link leads is seen when the file is; before that its name counts.
+            // The target of a link shows only when the file is opened; before that the name counts.
             let is_link = arguments["path"] == "link.py";
             if mode == Mode::Edit && needed == Mode::Edit && !is_link {
                 continue;
@@ -57,7 +57,7 @@ async fn what_a_mode_does_not_allow_is_refused_with_the_mode_that_does_and_nothi
             let text = answer.all_text();
             assert!(answer.is_failure, "{mode} {tool} {arguments}: {text}");
             let needed = if is_link && mode == Mode::Edit { Mode::Agent } else { needed };
-            let expected = format!("that needs {needed} mode, which only a person can switch to");
+            let expected = format!("that needs {needed} mode, and only the user can switch");
             assert!(
                 text.starts_with(&format!("Error: {mode} mode does not ")),
                 "{mode} {tool} {arguments}: {text}"
@@ -71,30 +71,30 @@ async fn what_a_mode_does_not_allow_is_refused_with_the_mode_that_does_and_nothi
 }
 
 #[tokio::test]
-async fn tools_that_a_caller_does_not_have_are_refused() {
+async fn unoffered_tools_are_refused() {
     let bed = Bed::new();
     assert_eq!(
         bed.refused("bash", json!({ "command": "touch made" })).await,
-        "Error: bash is not among your tools: a person starts you with `--tools all` for that"
+        "Error: bash is not among your tools; the user can start you with `--tools all`"
     );
     let shell = bed.also(|caller| caller.tool_mode = cellist_settings::ToolMode::BashOnly);
     let answer = bed.answer_to(&shell, "python", json!({ "code": "1" })).await;
     assert_eq!(
         answer.all_text(),
-        "Error: python is not among your tools: no Python was found; a person starts you with `--tools all` for a shell instead"
+        "Error: python is not among your tools: no Python was found; the user can start you with `--tools all` for a shell"
     );
     bed.close().await;
 }
 
 #[tokio::test]
-async fn wrong_arguments_of_every_tool_are_refused_with_what_is_valid() {
+async fn wrong_arguments_of_every_tool_are_refused_with_valid_ones() {
     let bed = Bed::with(|caller| caller.tools = cellist_tools::ToolSet::All);
     for tool in ToolName::ALL {
         let refused = bed.refused(tool.as_str(), json!([1])).await;
         assert_eq!(refused, "Error: the arguments must be an object", "{tool}");
         let refused = bed.refused(tool.as_str(), json!({ "colour": "red" })).await;
         let is_missing = refused.contains("is missing: it must be");
-        assert!(is_missing || refused.contains("there is no argument `colour`: "), "{tool}: {refused}");
+        assert!(is_missing || refused.contains("unknown argument `colour`; "), "{tool}: {refused}");
     }
     bed.close().await;
 }

@@ -1,4 +1,4 @@
-//! Making notebooks, and cells by index with keys for programs.
+//! Creating notebooks, and changing cells by index with keys for programs.
 
 use cellist_session::orders::ClientEnvironment;
 use serde_json::json;
@@ -11,7 +11,7 @@ async fn a_new_notebook_is_empty_and_names_its_kernel() {
     let path = bed.work().join("nb.ipynb");
     assert_eq!(
         bed.told("create_notebook", json!({ "notebook": "nb.ipynb" })).await,
-        "Made nb.ipynb, an empty notebook for Python 3 (ipykernel). Revision REV."
+        "Created nb.ipynb, an empty notebook for Python 3 (ipykernel). Revision REV."
     );
     testkit::assert_valid(&path);
     let file: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
@@ -22,7 +22,7 @@ async fn a_new_notebook_is_empty_and_names_its_kernel() {
     );
     assert_eq!(
         bed.refused("create_notebook", json!({ "notebook": "nb.txt" })).await,
-        "Error: nb.txt: is not a notebook: the name of one ends in .ipynb"
+        "Error: nb.txt: is not a notebook: the name must end in .ipynb"
     );
     let refused = bed.refused("create_notebook", json!({ "notebook": "no/nb.ipynb" })).await;
     assert!(refused.starts_with("Error: no/nb.ipynb: the folder "), "{refused}");
@@ -30,7 +30,7 @@ async fn a_new_notebook_is_empty_and_names_its_kernel() {
 }
 
 #[tokio::test]
-async fn a_kernel_is_named_as_it_is_installed() {
+async fn an_installed_kernel_is_chosen_by_name() {
     let bed = Bed::with(|caller| {
         let jupyter = caller.cwd.join("jupyter");
         caller.environment = ClientEnvironment {
@@ -41,7 +41,7 @@ async fn a_kernel_is_named_as_it_is_installed() {
     let spec = json!({ "argv": ["toy"], "display_name": "A Toy", "language": "toy" });
     bed.write("jupyter/kernels/toy/kernel.json", spec.to_string());
     let made = bed.told("create_notebook", json!({ "notebook": "b.ipynb", "kernel": "TOY" })).await;
-    assert_eq!(made, "Made b.ipynb, an empty notebook for A Toy. Revision REV.");
+    assert_eq!(made, "Created b.ipynb, an empty notebook for A Toy. Revision REV.");
     let file: serde_json::Value =
         serde_json::from_slice(&std::fs::read(bed.work().join("b.ipynb")).unwrap()).unwrap();
     let expected = json!({ "display_name": "A Toy", "language": "toy", "name": "toy" });
@@ -107,11 +107,11 @@ async fn several_operations_are_done_at_once_or_not_at_all() {
     );
     assert_eq!(
         refused(json!({ "path": "nb.ipynb" })).await,
-        "Error: nb.ipynb: `action` is missing: it is one of edit, insert, delete; or give `operations`"
+        "Error: nb.ipynb: `action` is missing: use edit, insert or delete, or give `operations`"
     );
     assert_eq!(
         refused(json!({ "path": "nb.ipynb", "action": "delete" })).await,
-        "Error: nb.ipynb: `cell_index` is missing: it must be a whole number from 0 on"
+        "Error: nb.ipynb: `cell_index` is missing: it must be a whole number of at least 0"
     );
     assert_eq!(
         refused(json!({ "path": "nb.ipynb", "action": "delete", "cell_index": 0, "operations": [] })).await,

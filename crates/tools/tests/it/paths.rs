@@ -1,13 +1,13 @@
-//! Which notebook a call is about, and which files an agent may use.
+//! The notebook of a call, and the files that an agent may use.
 
 use cellist_tools::redaction::Redaction;
-use cellist_tools::{Editor, Selection};
+use cellist_tools::{EditorSelection, EditorState};
 use serde_json::json;
 
 use crate::bed::Bed;
 
 #[tokio::test]
-async fn files_outside_the_folders_of_an_agent_are_refused_whatever_leads_there() {
+async fn files_outside_the_agents_folders_are_refused_by_any_path() {
     let bed = Bed::with(|caller| caller.roots = vec![caller.cwd.parent().unwrap().join("data")]);
     let outside = bed
         .scratch
@@ -18,7 +18,7 @@ async fn files_outside_the_folders_of_an_agent_are_refused_whatever_leads_there(
     let refused = async |path: &str| bed.refused("get_notebook_cells", json!({ "notebook": path })).await;
     assert_eq!(
         refused("../outside.ipynb").await,
-        "Error: ../outside.ipynb: lies outside the folders that you may use, /SCRATCH/desk, /SCRATCH/data; only a person can \
+        "Error: ../outside.ipynb: is outside your folders, /SCRATCH/desk, /SCRATCH/data; only the user can \
          add one, with the setting tools.roots"
     );
     for path in [
@@ -28,7 +28,7 @@ async fn files_outside_the_folders_of_an_agent_are_refused_whatever_leads_there(
         "up/data/../outside.ipynb",
         "../nowhere/new.ipynb",
     ] {
-        assert!(refused(path).await.contains("lies outside the folders"), "{path}");
+        assert!(refused(path).await.contains("is outside your folders"), "{path}");
     }
     assert!(refused("nowhere/new.ipynb").await.contains("make the folder first"));
     for path in ["../data/in.ipynb", "up/data/in.ipynb"] {
@@ -38,7 +38,7 @@ async fn files_outside_the_folders_of_an_agent_are_refused_whatever_leads_there(
 }
 
 #[tokio::test]
-async fn what_is_no_notebook_is_refused_with_its_path() {
+async fn a_file_that_is_not_a_notebook_is_refused_with_its_path() {
     let bed = Bed::new();
     std::fs::create_dir(bed.work().join("folder.ipynb")).unwrap();
     bed.write("broken.ipynb", "{");
@@ -48,11 +48,8 @@ async fn what_is_no_notebook_is_refused_with_its_path() {
         refused("folder.ipynb").await,
         "Error: folder.ipynb: is a folder, not a file; name a notebook inside it"
     );
-    assert_eq!(refused("a.py").await, "Error: a.py: is not a notebook: the name of one ends in .ipynb");
-    assert_eq!(
-        refused(".").await,
-        "Error: /SCRATCH/desk/.: is not a notebook: the name of one ends in .ipynb"
-    );
+    assert_eq!(refused("a.py").await, "Error: a.py: is not a notebook: the name must end in .ipynb");
+    assert_eq!(refused(".").await, "Error: /SCRATCH/desk/.: is not a notebook: the name must end in .ipynb");
     assert!(
         refused("none.ipynb").await.starts_with("Error: none.ipynb: no such file"),
         "{}",
@@ -64,13 +61,13 @@ async fn what_is_no_notebook_is_refused_with_its_path() {
         refused("no/nb.ipynb").await
     );
     assert!(refused("broken.ipynb").await.starts_with("Error: broken.ipynb: invalid JSON at line 1"));
-    assert_eq!(refused("").await, "Error: the path is empty: name a file");
+    assert_eq!(refused("").await, "Error: the path is empty: give a file");
     assert!(refused("a\0b.ipynb").await.starts_with("Error: a\0b.ipynb: "));
     bed.close().await;
 }
 
 #[tokio::test]
-async fn a_uri_is_a_path_too() {
+async fn a_file_uri_is_a_path() {
     let bed = Bed::new();
     bed.notebook("a b.ipynb", &[]);
     let uri = format!("file://{}/a%20b.ipynb", bed.work().display());
@@ -80,10 +77,10 @@ async fn a_uri_is_a_path_too() {
 }
 
 #[tokio::test]
-async fn without_a_name_the_active_notebook_is_meant() {
+async fn the_active_notebook_is_the_default() {
     let bed = Bed::new();
     let (one, two) = (bed.notebook("one.ipynb", &[("a", "1")]), bed.notebook("two.ipynb", &[("b", "2")]));
-    let none = "Error: No active notebook found: name one with `notebook`";
+    let none = "Error: No active notebook found: pass `notebook`";
     for tool in ["get_notebook_cells", "get_cell_outputs", "update_notebook_cell", "delete_notebook_cells"] {
         let arguments = match tool {
             "get_notebook_cells" => json!({}),
@@ -96,14 +93,17 @@ async fn without_a_name_the_active_notebook_is_meant() {
         }
     }
     // Active alone is not enough.
-    bed.report(Editor { active: Some(one.clone()), ..Editor::default() });
+    bed.report(EditorState { active: Some(one.clone()), ..EditorState::default() });
     assert_eq!(bed.refused("get_notebook_cells", json!({})).await, none);
-    let both =
-        Editor { active: Some(one.clone()), attached: vec![one.clone(), two.clone()], ..Editor::default() };
+    let both = EditorState {
+        active: Some(one.clone()),
+        attached: vec![one.clone(), two.clone()],
+        ..EditorState::default()
+    };
     bed.report(both);
     assert!(bed.told("get_notebook_cells", json!({})).await.starts_with("one.ipynb"));
-    // The one that was attached when the agent was started.
-    bed.report(Editor::default());
+    // The notebook attached at the start.
+    bed.report(EditorState::default());
     let started = bed.also(|caller| caller.attached = vec![two.clone()]);
     let answer = bed.answer_to(&started, "get_notebook_cells", json!({})).await;
     assert!(answer.all_text().starts_with("two.ipynb"), "{}", answer.all_text());
@@ -119,40 +119,40 @@ async fn an_agent_that_needs_an_active_notebook_gets_no_other() {
     let refused = async |arguments| bed.refused("get_notebook_cells", arguments).await;
     assert_eq!(
         refused(json!({})).await,
-        "Error: No active notebook found: one has to be attached and in the active editor"
+        "Error: No active notebook found: one must be attached and in the active editor"
     );
     let named = || json!({ "notebook": "one.ipynb" });
     assert_eq!(
         refused(named()).await,
-        "Error: one.ipynb: is neither attached nor in the active editor; both are needed here"
+        "Error: one.ipynb: is neither attached nor in the active editor; both are required"
     );
-    bed.report(Editor { active: Some(one.clone()), ..Editor::default() });
+    bed.report(EditorState { active: Some(one.clone()), ..EditorState::default() });
     assert_eq!(
         refused(named()).await,
-        "Error: one.ipynb: is in the active editor, but not attached; both are needed here"
+        "Error: one.ipynb: is in the active editor, but not attached; both are required"
     );
-    bed.report(Editor { active: Some(two), attached: vec![one.clone()], ..Editor::default() });
+    bed.report(EditorState { active: Some(two), attached: vec![one.clone()], ..EditorState::default() });
     assert_eq!(
         refused(named()).await,
-        "Error: one.ipynb: is attached, but not in the active editor; both are needed here"
+        "Error: one.ipynb: is attached, but not in the active editor; both are required"
     );
-    bed.report(Editor { active: Some(one.clone()), attached: vec![one], ..Editor::default() });
+    bed.report(EditorState { active: Some(one.clone()), attached: vec![one], ..EditorState::default() });
     bed.told("get_notebook_cells", named()).await;
     bed.told("get_notebook_cells", json!({})).await;
     bed.close().await;
 }
 
 #[tokio::test]
-async fn the_state_of_the_notebook_in_front_of_a_person_leaves_out_what_is_gone() {
+async fn the_context_leaves_out_deleted_selected_cells() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", &[("aa", "1"), ("bb", "2")]);
     let selection =
-        Selection { cells: vec!["bb".to_owned(), "gone".to_owned()], editing: Some("9".to_owned()) };
-    bed.report(Editor { active: Some(path.clone()), attached: vec![path], selection });
+        EditorSelection { cells: vec!["bb".to_owned(), "gone".to_owned()], editing: Some("9".to_owned()) };
+    bed.report(EditorState { active: Some(path.clone()), attached: vec![path], selection });
     let context = bed.toolbox.context(&bed.toolbox.editor(), &Redaction::default()).await.unwrap().unwrap();
     let selected: Vec<&str> = context.selected_cells.iter().map(|cell| cell.id.as_str()).collect();
     assert_eq!((selected, context.kernel_id), (vec!["bb"], None));
-    bed.report(Editor::default());
+    bed.report(EditorState::default());
     assert_eq!(bed.toolbox.context(&bed.toolbox.editor(), &Redaction::default()).await.unwrap(), None);
     bed.close().await;
 }

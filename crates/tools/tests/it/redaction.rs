@@ -1,11 +1,12 @@
-//! Credentials in notebooks and files: a model reads a mark in their place, and cannot write over them with it.
+//! Credentials in notebooks and files: a model reads a mark in their place, and cannot overwrite
+//! them with it.
 
 use cellist_tools::redaction::Redaction;
 use serde_json::{Value, json};
 
 use crate::bed::{Bed, sources};
 
-/// Nobody's token, put together so that nobody takes it for one.
+/// A made-up token, assembled so that scanners do not report it.
 fn token() -> String {
     format!("ghp_{}", "aB3dE5fG7hJ9kL2mN4pQ6rS8tU0vW1xY3zA5")
 }
@@ -15,7 +16,7 @@ fn cell() -> String {
 }
 
 #[tokio::test]
-async fn what_a_model_reads_has_marks_and_the_file_has_what_it_had() {
+async fn a_model_reads_marks_and_the_file_stays_unchanged() {
     let bed = Bed::with(|caller| {
         caller.redaction = Redaction::withholding([("SHOP_PASSWORD", "Wint3r-is-c0ld")]);
     });
@@ -49,7 +50,7 @@ async fn what_a_model_reads_has_marks_and_the_file_has_what_it_had() {
 }
 
 #[tokio::test]
-async fn a_mark_is_not_written_over_what_it_stands_for() {
+async fn a_mark_never_overwrites_its_credential() {
     let bed = Bed::new();
     let (cell, marked) = (cell(), cell().replace(&token(), "[redacted: GitHub token]"));
     let path = bed.notebook("nb.ipynb", &[("a", &cell)]);
@@ -72,15 +73,15 @@ async fn a_mark_is_not_written_over_what_it_stands_for() {
         let why = bed.refused(tool, arguments).await;
         assert_eq!(
             why,
-            "Error: nb.ipynb: `[redacted: GitHub token]` stands for a credential that you were not shown, and nothing was \
-             changed: it would have been lost. Change only what stands around it, with `edit`, or ask the person",
+            "Error: nb.ipynb: `[redacted: GitHub token]` stands for a credential that is hidden from you; nothing was changed, \
+             since the credential would be lost. Use `edit` on the text around it, or ask the user",
             "{tool}"
         );
         assert_eq!(sources(&path), [cell.as_str()]);
     }
     bed.told("edit", json!({ "path": "nb.ipynb", "old": "print(len(token))", "new": "print(2)" })).await;
     assert_eq!(sources(&path), [cell.replace("print(len(token))", "print(2)")]);
-    // Not even where the letters of the mark stand elsewhere in the file.
+    // Not even if the file has the characters of the mark elsewhere.
     let both = bed.notebook("both.ipynb", &[("a", &cell), ("b", "# [redacted: GitHub token]")]);
     let why = bed
         .refused("update_notebook_cell", json!({ "notebook": "both.ipynb", "cell": "a", "content": marked }))
@@ -91,7 +92,7 @@ async fn a_mark_is_not_written_over_what_it_stands_for() {
 }
 
 #[tokio::test]
-async fn a_file_that_has_the_letters_of_a_mark_may_keep_them() {
+async fn a_file_may_keep_a_literal_mark() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", &[("a", "print('[redacted: password]')"), ("b", "x = 1")]);
     let content = "print('[redacted: password]', 1)";

@@ -1,4 +1,4 @@
-//! Tools that run code, on real kernels: our own runner and ipykernel.
+//! Tools that run code, on real kernels: the built-in runner and ipykernel.
 
 mod bash;
 mod desk;

@@ -52,7 +52,7 @@ async fn lines_are_found_with_their_cell_and_number() {
     );
     insta::assert_snapshot!(
         bed.told("search_notebook", find("Total")).await,
-        @r#"nb.ipynb: no line of 3 cells contains "Total" (case counts; `outputs` searches outputs too)"#
+        @r#"nb.ipynb: no line in 3 cells contains "Total" (case-sensitive; `outputs` searches outputs too)"#
     );
     assert!(
         bed.refused("search_notebook", json!({ "notebook": "nb.ipynb", "query": "(", "regex": true }))
@@ -61,13 +61,13 @@ async fn lines_are_found_with_their_cell_and_number() {
     );
     assert_eq!(
         bed.refused("search_notebook", find("")).await,
-        "Error: nb.ipynb: `query` is empty: name a text"
+        "Error: nb.ipynb: `query` is empty: give a text"
     );
     bed.close().await;
 }
 
 #[tokio::test]
-async fn a_reply_is_bounded_and_names_the_cells_that_are_left_out() {
+async fn a_bounded_reply_names_the_omitted_cells() {
     let bed = Bed::new();
     let source = format!("{}\n", "word ".repeat(200)).repeat(100);
     let cells: Vec<(String, &str)> = (0..30).map(|n| (format!("c{n}"), source.as_str())).collect();
@@ -88,6 +88,6 @@ async fn a_credential_is_neither_shown_nor_found() {
     let found = bed.told("search_notebook", json!({ "notebook": "nb.ipynb", "query": "token" })).await;
     assert!(found.contains("1: token = '[redacted: GitHub token]'"), "{found}");
     let none = bed.told("search_notebook", json!({ "notebook": "nb.ipynb", "query": "ghp_a" })).await;
-    assert!(none.contains("no line of 1 cells"), "{none}");
+    assert!(none.contains("no line in 1 cells"), "{none}");
     bed.close().await;
 }

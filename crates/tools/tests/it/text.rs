@@ -1,24 +1,24 @@
-//! Notebooks as text and as JSON, and files of every kind.
+//! Notebooks as text and as JSON, and files of all kinds.
 
-use cellist_tools::{Block, ToolSet};
+use cellist_tools::{AnswerBlock, ToolSet};
 use serde_json::json;
 
 use crate::bed::{Bed, sources, without_revisions};
 
 const TWO: &[(&str, &str)] = &[("aa", "x = 1\n"), ("bb", "print(x)")];
 
-/// The text alone, as it would be written back.
+/// The text alone, as an agent would write it back.
 async fn text(bed: &Bed, path: &str) -> String {
     let answer = bed.answer("read", json!({ "path": path })).await;
     assert!(!answer.is_failure, "{}", answer.all_text());
     match &answer.blocks[0] {
-        Block::Text(text) => text.clone(),
+        AnswerBlock::Text(text) => text.clone(),
         other => panic!("{other:?}"),
     }
 }
 
 #[tokio::test]
-async fn what_is_read_is_the_text_and_what_it_is_stands_beside_it() {
+async fn a_read_has_the_text_and_a_separate_remark() {
     let bed = Bed::new();
     bed.notebook("nb.ipynb", TWO);
     let answer = bed.answer("read", json!({ "path": "nb.ipynb" })).await;
@@ -26,7 +26,7 @@ async fn what_is_read_is_the_text_and_what_it_is_stands_beside_it() {
         .blocks
         .iter()
         .map(|block| match block {
-            Block::Text(text) => without_revisions(text),
+            AnswerBlock::Text(text) => without_revisions(text),
             other => panic!("{other:?}"),
         })
         .collect();
@@ -56,14 +56,14 @@ async fn parts_are_read_by_lines_cells_and_as_json() {
         refused("nb.ipynb:x").await,
         "Error: nb.ipynb:x: `:x` is not a selector; valid forms are :12-40, :5-9,30-44, :7, :raw and #CELL-ID"
     );
-    // A file whose whole name exists goes before a selector.
+    // A file whose whole name exists takes precedence over a selector.
     std::fs::rename(&path, bed.work().join("nb.ipynb:4-5.ipynb")).unwrap();
     assert!(text(&bed, "nb.ipynb:4-5.ipynb").await.starts_with("# %% [code] cell:0"));
     bed.close().await;
 }
 
 #[tokio::test]
-async fn a_broken_notebook_is_shown_as_it_is_and_can_be_mended() {
+async fn a_broken_notebook_is_shown_raw_and_can_be_repaired() {
     let bed = Bed::new();
     bed.write("nb.ipynb", "{\"cells\": [], \"metadata\": {}, \"nbformat\": 4, \"nbformat_minor\": }");
     assert!(bed.refused("read", json!({ "path": "nb.ipynb" })).await.contains("invalid JSON at line 1"));
@@ -108,13 +108,13 @@ async fn one_piece_of_the_text_is_replaced() {
 }
 
 #[tokio::test]
-async fn the_whole_text_is_written_and_says_what_became_of_the_cells() {
+async fn a_written_text_lists_changed_cells() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", TWO);
     let read = text(&bed, "nb.ipynb").await;
     let before = std::fs::read(&path).unwrap();
     let write = |content: &str| json!({ "path": "nb.ipynb", "content": content });
-    assert_eq!(bed.told("write", write(&read)).await, "nb.ipynb is as the text says already. Revision REV.");
+    assert_eq!(bed.told("write", write(&read)).await, "nb.ipynb already has this text. Revision REV.");
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let told = bed.told("write", write("# %% [markdown]\n# New\n# %% [code] cell:1\nprint(2)\n")).await;
     let id = told.split(['(', ')']).nth(3).unwrap().to_owned();
@@ -123,12 +123,10 @@ async fn the_whole_text_is_written_and_says_what_became_of_the_cells() {
         format!("Wrote nb.ipynb: changed 1 (bb); added 0 ({id}); deleted 0; kept 0 of 2. Revision REV.")
     );
     assert_eq!(sources(&path), ["# New", "print(2)"]);
-    // Its markers are not those of the text any more.
+    // Its markers differ from those of the text now.
     let refused = bed.refused("write", write(&read)).await;
     assert!(
-        refused.starts_with(
-            "Error: nb.ipynb: has changed since you read it: that was revision REV, and it is at REV now; "
-        ),
+        refused.starts_with("Error: nb.ipynb: has changed since you read it: from revision REV to REV; "),
         "{refused}"
     );
     assert_eq!(sources(&path), ["# New", "print(2)"]);
@@ -136,7 +134,7 @@ async fn the_whole_text_is_written_and_says_what_became_of_the_cells() {
 }
 
 #[tokio::test]
-async fn a_text_that_was_read_before_a_person_typed_is_refused_or_merged() {
+async fn a_text_read_before_a_users_edit_is_refused_or_merged() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", TWO);
     let answer = bed.answer("read", json!({ "path": "nb.ipynb" })).await.all_text();
@@ -147,16 +145,16 @@ async fn a_text_that_was_read_before_a_person_typed_is_refused_or_merged() {
     assert_eq!(sources(&path), ["x = 100\n", "print(x)"]);
     let merged = json!({ "path": "nb.ipynb", "content": content, "revision": revision });
     let told = bed.told("write", merged).await;
-    assert!(told.ends_with("Since you last looked, others changed or added cells 0 (aa)."), "{told}");
+    assert!(told.ends_with("Since your last read, others changed or added cells 0 (aa)."), "{told}");
     assert_eq!(sources(&path), ["x = 100\n", "print(x, x)"]);
     bed.close().await;
 }
 
 #[tokio::test]
-async fn a_notebook_that_is_not_there_is_made() {
+async fn a_missing_notebook_is_created() {
     let bed = Bed::new();
     let made = bed.told("write", json!({ "path": "new.ipynb", "content": "# %% [code]\nx = 1\n" })).await;
-    assert!(made.starts_with("Made new.ipynb with cells 0 ("), "{made}");
+    assert!(made.starts_with("Created new.ipynb with cells 0 ("), "{made}");
     assert_eq!(sources(&bed.work().join("new.ipynb")), ["x = 1"]);
     bed.told("edit", json!({ "path": "other.ipynb", "old": "", "new": "# %% [raw]\nr\n" })).await;
     assert_eq!(sources(&bed.work().join("other.ipynb")), ["r"]);
@@ -182,7 +180,7 @@ async fn the_json_is_written_whole_and_only_as_a_notebook() {
     let refused = bed.refused("write", write("{}")).await;
     assert!(refused.starts_with("Error: nb.ipynb: not a notebook"), "{refused}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
-    // Also what is not of any cell, and what is only spelt otherwise.
+    // Also content outside of cells, and formatting alone.
     let renamed =
         before.replace("\"metadata\": {},\n  \"nbformat\"", "\"metadata\": {\"a\": 1},\n  \"nbformat\"");
     assert_ne!(renamed, before);
@@ -195,7 +193,7 @@ async fn the_json_is_written_whole_and_only_as_a_notebook() {
 }
 
 #[tokio::test]
-async fn other_files_are_for_those_who_have_files() {
+async fn other_files_need_the_full_tool_set() {
     let bed = Bed::new();
     bed.write("a.py", "x = 1\nprint(x)\n");
     for (tool, arguments) in [
@@ -205,7 +203,7 @@ async fn other_files_are_for_those_who_have_files() {
     ] {
         assert_eq!(
             bed.refused(tool, arguments).await,
-            "Error: a.py: is not a notebook; other files are read and changed with the tools of your client"
+            "Error: a.py: is not a notebook; use the tools of your client for other files"
         );
     }
     let bed = Bed::with(|caller| caller.tools = ToolSet::All);
@@ -216,20 +214,20 @@ async fn other_files_are_for_those_who_have_files() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "x = 2\nprint(x)\n");
     assert_eq!(
         bed.told("write", json!({ "path": "b.txt", "content": "b" })).await,
-        "Made b.txt: 1 bytes. Revision REV."
+        "Created b.txt: 1 bytes. Revision REV."
     );
     std::fs::write(bed.work().join("b.bin"), [0xff, 0xfe]).unwrap();
     let refused = async |path: &str| bed.refused("read", json!({ "path": path })).await;
     assert_eq!(refused("b.bin").await, "Error: b.bin: is not UTF-8 text");
     assert_eq!(refused(".").await, "Error: /SCRATCH/desk/.: is a folder, not a file");
-    assert!(refused("/etc/passwd").await.contains("lies outside the folders"));
+    assert!(refused("/etc/passwd").await.contains("is outside your folders"));
     let outside = bed.refused("write", json!({ "path": "../made", "content": "" })).await;
-    assert!(outside.contains("lies outside the folders") && !bed.scratch.path().join("made").exists());
+    assert!(outside.contains("is outside your folders") && !bed.scratch.path().join("made").exists());
     bed.close().await;
 }
 
 #[tokio::test]
-async fn what_is_large_is_read_by_lines() {
+async fn large_files_are_read_by_lines() {
     let bed = Bed::new();
     let source: String = (1..=5000).map(|line| format!("print({line})\n")).collect();
     bed.notebook("nb.ipynb", &[("aa", &source)]);
@@ -252,7 +250,7 @@ async fn every_occurrence_is_replaced_and_markers_stay() {
         "Wrote nb.ipynb: changed 0 (aa), 1 (bb); kept 0 of 2. Revision REV."
     );
     assert_eq!(sources(&path), ["total = 1\n", "print(total)"]);
-    // A word that stands in every marker is in no cell.
+    // A word of every marker that no cell has.
     let refused = bed.refused("edit", edit("nb.ipynb", "code", "y")).await;
     assert!(refused.contains("the text to replace was not found"), "{refused}");
     let file = bed.write("a.py", "x = 1\nprint(x)\n");
@@ -261,7 +259,7 @@ async fn every_occurrence_is_replaced_and_markers_stay() {
     let run = json!({ "path": "a.py", "old": "y = 1", "new": "y = 2", "run": true });
     assert_eq!(
         bed.refused("edit", run).await,
-        "Error: a.py: `run` is for the cells of a notebook: name the notebook alone"
+        "Error: a.py: `run` is only for a notebook without a selector"
     );
     bed.close().await;
 }

@@ -1,4 +1,4 @@
-//! Taking changes back.
+//! Undoing changes.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ fn undo(more: Value) -> Value {
 }
 
 #[tokio::test]
-async fn the_last_change_of_the_caller_goes_back_and_then_the_one_before() {
+async fn undo_reverts_the_last_change_then_the_one_before() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     update(&bed, "aa", "x = 10").await;
@@ -28,14 +28,14 @@ async fn the_last_change_of_the_caller_goes_back_and_then_the_one_before() {
     bed.person_writes(&path, "cc", "z = 30").await;
     let told = bed.told("undo", undo(json!({}))).await;
     let (first, rest) = told.split_once('\n').unwrap();
-    assert_eq!(first, "Took back 1 change: deleted code cell bb. The notebook has 3 cells. Revision REV.");
+    assert_eq!(first, "Reverted 1 change: deleted code cell bb. The notebook has 3 cells. Revision REV.");
     assert!(rest.starts_with("1 more change in turn REV."), "{told}");
-    assert!(rest.ends_with("Since you last looked, others changed or added cells 2 (cc)."), "{told}");
+    assert!(rest.ends_with("Since your last read, others changed or added cells 2 (cc)."), "{told}");
     assert_eq!(sources(&path), ["x = 10", "y = 2", "z = 30"]);
     let told = bed.told("undo", undo(json!({}))).await;
-    assert_eq!(told, "Took back 1 change: edited cell aa. The notebook has 3 cells. Revision REV.");
+    assert_eq!(told, "Reverted 1 change: edited cell aa. The notebook has 3 cells. Revision REV.");
     assert_eq!(sources(&path), ["x = 1", "y = 2", "z = 30"]);
-    // The change of the person is not the caller's to take back.
+    // The caller cannot undo the user's change.
     let refused = bed.refused("undo", undo(json!({}))).await;
     assert!(
         refused.starts_with("Error: nb.ipynb: there is no change to take back; the last turns are t"),
@@ -47,7 +47,7 @@ async fn the_last_change_of_the_caller_goes_back_and_then_the_one_before() {
 }
 
 #[tokio::test]
-async fn all_of_a_turn_or_since_a_revision_goes_back() {
+async fn undo_reverts_a_turn_or_all_since_a_revision() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     update(&bed, "aa", "x = 10").await;
@@ -55,7 +55,7 @@ async fn all_of_a_turn_or_since_a_revision_goes_back() {
     update(&bed, "cc", "z = 30").await;
     bed.told("add_notebook_cell", json!({ "notebook": "nb.ipynb", "type": "code", "content": "new" })).await;
     let told = bed.told("undo", undo(json!({ "since": revision }))).await;
-    assert!(told.starts_with("Took back 2 changes: added code cell "), "{told}");
+    assert!(told.starts_with("Reverted 2 changes: added code cell "), "{told}");
     assert_eq!(sources(&path), ["x = 10", "y = 20", "z = 3"]);
     let document = bed.documents.open(&path).await.unwrap();
     let turn = document.history().await.unwrap()[0].turn.clone();
@@ -63,7 +63,7 @@ async fn all_of_a_turn_or_since_a_revision_goes_back() {
     let told = bed.told("undo", undo(json!({ "turn": turn }))).await;
     assert_eq!(
         told,
-        "Took back 2 changes: edited cell bb, edited cell aa. The notebook has 3 cells. Revision REV."
+        "Reverted 2 changes: edited cell bb, edited cell aa. The notebook has 3 cells. Revision REV."
     );
     assert_eq!(sources(&path), ["x = 1", "y = 2", "z = 3"]);
     for (arguments, expected) in [
@@ -80,7 +80,7 @@ async fn all_of_a_turn_or_since_a_revision_goes_back() {
 }
 
 #[tokio::test]
-async fn later_changes_of_others_stay_and_are_told() {
+async fn later_changes_by_others_stay_and_are_listed() {
     let bed = Bed::new();
     let path = bed.notebook("nb.ipynb", THREE);
     let start = bed.answer("get_notebook_cells", json!({ "notebook": "nb.ipynb" })).await.all_text();
@@ -89,11 +89,11 @@ async fn later_changes_of_others_stay_and_are_told() {
     update(&bed, "bb", "y = 20").await;
     bed.person_writes(&path, "bb", "y = 200").await;
     let told = bed.told("undo", undo(json!({ "since": revision }))).await;
-    assert!(told.starts_with("Took back 1 change: edited cell aa."), "{told}");
-    assert!(told.contains("Not taken back: edited cell bb, since others changed the same:\n"), "{told}");
+    assert!(told.starts_with("Reverted 1 change: edited cell aa."), "{told}");
+    assert!(told.contains("Not reverted: edited cell bb, because others changed the same:\n"), "{told}");
     assert!(told.contains("y = 200") && told.contains("y = 2\n"), "{told}");
     assert_eq!(sources(&path), ["x = 1", "y = 200", "z = 3"]);
-    // Nothing else is left that could go back.
+    // There is nothing else to undo.
     let refused = bed.refused("undo", undo(json!({ "since": revision }))).await;
     assert!(refused.contains("was changed on both sides"), "{refused}");
     assert_eq!(sources(&path), ["x = 1", "y = 200", "z = 3"]);
@@ -101,7 +101,7 @@ async fn later_changes_of_others_stay_and_are_told() {
 }
 
 #[tokio::test]
-async fn a_deleted_cell_comes_back_with_its_outputs() {
+async fn undo_restores_a_deleted_cell_with_its_outputs() {
     let bed = Bed::new();
     let output = json!([{ "output_type": "stream", "name": "stdout", "text": ["kept\n"] }]);
     let cell = json!({ "cell_type": "code", "execution_count": 7, "id": "aa", "metadata": { "tags": ["t"] },
@@ -110,7 +110,7 @@ async fn a_deleted_cell_comes_back_with_its_outputs() {
     let path = bed.write("nb.ipynb", serde_json::to_vec_pretty(&file).unwrap());
     bed.told("delete_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": ["aa"] })).await;
     let told = bed.told("undo", undo(json!({}))).await;
-    assert!(told.ends_with("Outputs of runs and variables stay as they are."), "{told}");
+    assert!(told.ends_with("Outputs and variables stay as they are."), "{told}");
     let now: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     assert_eq!(now, file);
     bed.close().await;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use cellist_platform::clock::in_milliseconds;
 use cellist_session::execution::Cancel;
 use cellist_settings::RunCode;
-use cellist_tools::{Access, Answer, Block, Mode, ToolName, Toolbox};
+use cellist_tools::{CallAccess, ToolAnswer, AnswerBlock, Mode, ToolName, Toolbox};
 use tokio::sync::{oneshot, watch};
 
 use super::{AnswerTurn, StopScope, TranscriptEntry};
@@ -27,25 +27,25 @@ impl AnswerTurn<'_> {
         let since = Instant::now();
         let (access, needs_mode) = access_of(call, self.request.caller.mode);
         let watched = match access {
-            Access::Look => None,
-            Access::ChangeFile | Access::ChangeNotebook | Access::Run => {
+            CallAccess::Look => None,
+            CallAccess::ChangeFile | CallAccess::ChangeNotebook | CallAccess::Run => {
                 WatchedNotebook::open(&self.shared.toolbox, &self.shared.notebook).await
             }
         };
         let answer = self.approve_and_call(call, access).await;
-        if access == Access::ChangeFile && !answer.is_failure {
+        if access == CallAccess::ChangeFile && !answer.is_failure {
             self.files.extend(call.arguments["path"].as_str().map(str::to_owned));
         }
         let deeds = match &watched {
-            Some(watched) => watched.edits_by(&self.agent.caller().author(), access == Access::Run).await,
+            Some(watched) => watched.edits_by(&self.agent.caller().author(), access == CallAccess::Run).await,
             None => Vec::new(),
         };
         let images: Vec<MessageImage> = answer
             .blocks
             .iter()
             .filter_map(|block| match block {
-                Block::Image { mime, data } => Some(MessageImage { mime: mime.clone(), data: data.clone() }),
-                Block::Text(_) | Block::Link { .. } => None,
+                AnswerBlock::Image { mime, data } => Some(MessageImage { mime: mime.clone(), data: data.clone() }),
+                AnswerBlock::Text(_) | AnswerBlock::Link { .. } => None,
             })
             .collect();
         // Clients see exactly the text that the model reads.
@@ -63,32 +63,32 @@ impl AnswerTurn<'_> {
         ToolResult { call: id, tool: call.tool.clone(), text, images, is_failure: answer.is_failure }
     }
 
-    async fn approve_and_call(&mut self, call: &ToolCall, access: Access) -> Answer {
+    async fn approve_and_call(&mut self, call: &ToolCall, access: CallAccess) -> ToolAnswer {
         if let Some(cell) = &self.request.about {
             if call.tool == proposal::TOOL {
                 return self.propose(cell, call).await;
             }
-            if access != Access::Look {
-                return Answer::failure(proposal::READ_ONLY);
+            if access != CallAccess::Look {
+                return ToolAnswer::failure(proposal::READ_ONLY);
             }
         }
         let Some(tool) = ToolName::from_name(&call.tool) else {
             let known: Vec<&str> = self.tools.iter().map(|tool| tool.name).collect();
-            return Answer::failure(format_args!(
+            return ToolAnswer::failure(format_args!(
                 "no tool is called `{}`; available tools: {}",
                 call.tool,
                 known.join(", ")
             ));
         };
-        if access == Access::Run && self.agent.caller().mode.allows(Access::Run) && !self.may_run(call).await
+        if access == CallAccess::Run && self.agent.caller().mode.allows(CallAccess::Run) && !self.may_run(call).await
         {
-            return Answer::failure("nothing was done: the user did not allow this call to run");
+            return ToolAnswer::failure("nothing was done: the user did not allow this call to run");
         }
         for _ in 0..MOST_CONSENTS {
             let answer = self.call_tool(tool, call).await;
             let Some(path) = answer.needs_consent.as_deref().map(str::to_owned) else { return answer };
             if self.ask_user(call, Some(path.clone())).await == Approval::No {
-                return Answer::failure(format_args!(
+                return ToolAnswer::failure(format_args!(
                     "nothing was done: the user did not allow a change to {path}"
                 ));
             }
@@ -100,7 +100,7 @@ impl AnswerTurn<'_> {
     }
 
     /// Calls a tool until it returns or the user stops the answer.
-    async fn call_tool(&mut self, tool: ToolName, call: &ToolCall) -> Answer {
+    async fn call_tool(&mut self, tool: ToolName, call: &ToolCall) -> ToolAnswer {
         let (news, _receiver) = watch::channel(None);
         let (canceller, cancel) = Cancel::channel();
         let toolbox = self.shared.toolbox.clone();
@@ -119,23 +119,23 @@ impl AnswerTurn<'_> {
             }
             Some(StopScope::Answer) | None => {
                 toolbox.hand_over_turn(&self.agent.turn_name());
-                Answer::failure("the user stopped the answer; the code of this call keeps running")
+                ToolAnswer::failure("the user stopped the answer; the code of this call keeps running")
             }
         }
     }
 
     /// Appends a proposal for the one cell.
-    async fn propose(&self, cell: &str, call: &ToolCall) -> Answer {
+    async fn propose(&self, cell: &str, call: &ToolCall) -> ToolAnswer {
         let Some(source) = call.arguments.get("source").and_then(serde_json::Value::as_str) else {
-            return Answer::failure("`source` is missing: give the whole new source of the cell as text");
+            return ToolAnswer::failure("`source` is missing: give the whole new source of the cell as text");
         };
         // The user gets the real text in place of redaction marks.
         match self.agent.caller().redaction.restored(source, &self.source(cell).await) {
             Ok(source) => {
                 self.shared.append(TranscriptEntry::Proposal { cell: cell.to_owned(), source });
-                Answer::text(proposal::SHOWN)
+                ToolAnswer::text(proposal::SHOWN)
             }
-            Err(mark) => Answer::failure(format_args!(
+            Err(mark) => ToolAnswer::failure(format_args!(
                 "nothing was proposed: the mark `{mark}` cannot be matched with the cell; keep each redaction mark at its \
                  place, or describe the change in words"
             )),
@@ -185,13 +185,13 @@ impl AnswerTurn<'_> {
 }
 
 /// The access that a call needs, and the mode that would allow it if this mode does not.
-fn access_of(call: &ToolCall, mode: Mode) -> (Access, Option<Mode>) {
-    let Some(tool) = ToolName::from_name(&call.tool) else { return (Access::Look, None) };
+fn access_of(call: &ToolCall, mode: Mode) -> (CallAccess, Option<Mode>) {
+    let Some(tool) = ToolName::from_name(&call.tool) else { return (CallAccess::Look, None) };
     let access = match tool.facts().access {
-        Access::Look | Access::ChangeFile => Toolbox::amounts_to(tool, &call.arguments),
+        CallAccess::Look | CallAccess::ChangeFile => Toolbox::access_of(tool, &call.arguments),
         // Malformed arguments may hide a change, so the access is never less than the tool's own.
-        least @ (Access::ChangeNotebook | Access::Run) => match Toolbox::amounts_to(tool, &call.arguments) {
-            Access::Look => least,
+        least @ (CallAccess::ChangeNotebook | CallAccess::Run) => match Toolbox::access_of(tool, &call.arguments) {
+            CallAccess::Look => least,
             access => access,
         },
     };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use cellist_notebook::{LineRange, Selector};
 use cellist_output::{Ansi, Cleaner};
-use cellist_store::artifact::{ArtifactError, ArtifactId, Artifacts, Part};
+use cellist_store::artifact::{ArtifactError, ArtifactId, ArtifactRange, Artifacts};
 use clap::Args;
 use serde_json::json;
 
@@ -62,8 +62,8 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
     }
     let parts = match (&arguments.lines, arguments.tail) {
         (Some(lines), _) => parse_lines(lines)?,
-        (None, Some(count)) => vec![Part::Tail(count)],
-        (None, None) => vec![Part::Whole],
+        (None, Some(count)) => vec![ArtifactRange::Tail(count)],
+        (None, None) => vec![ArtifactRange::Whole],
     };
     match (&arguments.output, format) {
         (Some(file), _) => {
@@ -79,13 +79,13 @@ pub(crate) fn read_address(address: &str, format: Format) -> Result<Answer, CliE
     let name = address.strip_prefix(SCHEME).unwrap_or(address);
     let (id, parts) = match name.split_once(':') {
         Some((id, lines)) => (id, parse_lines(lines)?),
-        None => (name, vec![Part::Whole]),
+        None => (name, vec![ArtifactRange::Whole]),
     };
     show(&artifacts(), &id.parse()?, &parts, format)
 }
 
-fn parse_lines(text: &str) -> Result<Vec<Part>, CliError> {
-    let part = |range: &LineRange| Part::Lines {
+fn parse_lines(text: &str) -> Result<Vec<ArtifactRange>, CliError> {
+    let part = |range: &LineRange| ArtifactRange::Lines {
         first: range.first as u64,
         last: range.last.map(|last| last as u64),
     };
@@ -96,7 +96,12 @@ fn parse_lines(text: &str) -> Result<Vec<Part>, CliError> {
     }
 }
 
-fn show(artifacts: &Artifacts, id: &ArtifactId, parts: &[Part], format: Format) -> Result<Answer, CliError> {
+fn show(
+    artifacts: &Artifacts,
+    id: &ArtifactId,
+    parts: &[ArtifactRange],
+    format: Format,
+) -> Result<Answer, CliError> {
     if format == Format::Json {
         let (mut text, mut left_out) = (Vec::new(), 0);
         for part in parts {
@@ -134,7 +139,7 @@ fn show(artifacts: &Artifacts, id: &ArtifactId, parts: &[Part], format: Format) 
 fn copy(
     artifacts: &Artifacts,
     id: &ArtifactId,
-    parts: &[Part],
+    parts: &[ArtifactRange],
     out: &mut dyn Write,
 ) -> Result<(), ArtifactError> {
     for part in parts {
@@ -143,7 +148,12 @@ fn copy(
     out.flush().map_err(|error| ArtifactError::Copy { id: id.clone(), error })
 }
 
-fn save(artifacts: &Artifacts, id: &ArtifactId, parts: &[Part], path: &Path) -> Result<Answer, CliError> {
+fn save(
+    artifacts: &Artifacts,
+    id: &ArtifactId,
+    parts: &[ArtifactRange],
+    path: &Path,
+) -> Result<Answer, CliError> {
     files::check_change(path)?;
     // What cannot be read must not empty a file first.
     for part in parts {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use cellist_assistant::{ApiKeys, ChatRequest, ChatScope, MessageId, SetupError, UserMessage};
 use cellist_settings::{Home, RunCode, Settings};
 use cellist_tools::redaction::Redaction;
-use cellist_tools::{Editor, Mode, Selection};
+use cellist_tools::{EditorSelection, EditorState, Mode};
 
 use super::Arguments;
 use crate::answer::print_aside;
@@ -19,7 +19,7 @@ pub(super) struct Setup {
     pub(super) settings: Settings,
     pub(super) mode: Mode,
     shared: cellist_assistant::AssistantSetup,
-    front: Editor,
+    front: EditorState,
     outputs: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ impl Setup {
         let target = Target { path: arguments.notebook.clone(), part: None };
         target.check_name()?;
         let opened = files::store().open(&target.path)?.notebook;
-        let selection = Selection { cells: arguments.select.clone(), editing: None };
+        let selection = EditorSelection { cells: arguments.select.clone(), editing: None };
         for cell in selection.references() {
             opened.find(&cell).map_err(|error| CliError::notebook(&target.path, &error))?;
         }
@@ -55,7 +55,8 @@ impl Setup {
         });
         let shared = shared.map_err(refused)?;
         shared.notices.iter().for_each(|notice| print_aside(&format!("note: {notice}")));
-        let front = Editor { active: Some(notebook.clone()), attached: vec![notebook.clone()], selection };
+        let front =
+            EditorState { active: Some(notebook.clone()), attached: vec![notebook.clone()], selection };
         let (mode, outputs) = (arguments.mode, arguments.output.clone());
         Ok(Setup { notebook, settings: shared.settings.clone(), mode, shared, front, outputs })
     }

@@ -170,7 +170,7 @@ fn a_client_that_cannot_ask_is_told_how_a_person_allows_it_and_the_setting_does(
     };
     let (text, failed) = write(&[]);
     let path = desk.path().canonicalize().unwrap().join(".github/ci.yml");
-    let expected = format!("a person adds {path:?} to the setting tools.allow_writes in ");
+    let expected = format!("the user can add {path:?} to the setting tools.allow_writes in ");
     assert!(failed && text.contains(&expected), "{text}");
     // A project's own file does not.
     desk.write(".cellist/config.toml", "[tools]\nallow_writes = [\"/\"]\n");

@@ -8,7 +8,6 @@ use super::client::Client;
 use crate::bench::{Backend, Mark, without_environments};
 use crate::desk::Desk;
 use crate::run::comparable;
-use crate::suite::same::differences;
 
 const NB: &str = "day.ipynb";
 
@@ -76,7 +75,7 @@ impl Day<'_> {
             };
             assert_eq!(cells(&ours), cells(&theirs));
         } else {
-            let differences = differences(&theirs, &ours);
+            let differences = testkit::differences(&theirs, &ours);
             assert!(differences.is_empty(), "{}", differences.join("\n"));
         }
     }
@@ -227,14 +226,17 @@ fn a_day_on(backend: Backend, format: Format) {
     let told = day.told("update_notebook_cell", ours);
     let merged = "import math, sys\nsales = [3, 1, 4, 1, 5]\nprint(len(sales), 'sales')";
     assert!(
-        told.contains(&format!("Merged with what others changed there. Cell {} is now:\n{merged}\n", at[1])),
+        told.contains(&format!("Merged with changes by others. Cell {} is now:\n{merged}\n", at[1])),
         "{told}"
     );
     day.person_writes(&total, "total = sum(sales) + 1\ntotal");
     let told = day.refused("update_notebook_cell", updated(&total, "total = sum(sales) - 1\ntotal"));
     assert!(told.contains("sum(sales) - 1") && told.contains("sum(sales) + 1"), "{told}");
     let told = day.refused("update_notebook_cell", updated(&total, "total = sum(sales)\ntotal"));
-    assert!(told.starts_with(&format!("Error: day.ipynb: Changed nothing: code {place}")), "{told}");
+    assert!(
+        told.starts_with(&format!("Error: day.ipynb: Changed nothing: others have changed code {place}")),
+        "{told}"
+    );
     assert!(told.contains(&format!("Cell {} is now:\ntotal = sum(sales) + 1\ntotal\n", at[2])), "{told}");
     let told = day.told("update_notebook_cell", updated(&total, "total = sum(sales)\ntotal"));
     assert!(told.starts_with(&format!("Replaced the source of code {place}")), "{told}");
@@ -267,7 +269,7 @@ fn a_day_on(backend: Backend, format: Format) {
     assert!(told.contains(&found), "{told}");
     day.told("update_notebook_cell", updated(&sales, "sales = [0]"));
     let told = day.told("undo", json!({ "notebook": NB }));
-    assert!(told.starts_with(&format!("Took back 1 change: edited cell {sales}.")), "{told}");
+    assert!(told.starts_with(&format!("Reverted 1 change: edited cell {sales}.")), "{told}");
     assert_eq!(day.sources(), evening);
 
     // Another agent's turn is taken back whole.

@@ -25,8 +25,8 @@ fn senseless() -> Vec<(&'static str, Value, &'static str)> {
             json!({ "notebook": nb, "cells": {} }),
             "a list of cell ids, indexes or ranges",
         ),
-        ("get_cell_outputs", outputs(json!(1.5)), "a cell id or an index from 0 on"),
-        ("get_cell_outputs", outputs(json!(true)), "a cell id or an index from 0 on"),
+        ("get_cell_outputs", outputs(json!(1.5)), "a cell id or a 0-based index"),
+        ("get_cell_outputs", outputs(json!(true)), "a cell id or a 0-based index"),
         ("update_notebook_cell", update(json!({ "content": ["a"] })), "`content` must be text"),
         ("update_notebook_cell", update(json!({ "run": "maybe" })), "`run` must be true or false"),
         ("python", json!({ "code": "1", "timeout": "soon" }), "a number of seconds"),
@@ -36,34 +36,30 @@ fn senseless() -> Vec<(&'static str, Value, &'static str)> {
         ("get_cell_outputs", json!({ "notebook": nb }), "`cell` is missing"),
         ("add_notebook_cell", json!({ "notebook": nb, "type": "code" }), "`content` is missing"),
         ("eval", json!({ "cells": [{ "code": "1" }] }), "`cells[0].language` is missing"),
-        ("python", json!({}), "give `code`, or `cells`"),
+        ("python", json!({}), "give `code` or `cells`"),
         ("get_notebook_cells", json!({}), "No active notebook found"),
         // Cells that are not there, and what is near.
         ("get_cell_outputs", outputs(json!("gamma")), "by its id or its index"),
         ("get_cell_outputs", outputs(json!("alpah")), "the nearest id is `alpha`"),
         ("get_cell_outputs", outputs(json!(12)), "the notebook has 2 cells, 0 to 1"),
-        ("get_cell_outputs", outputs(json!(-1)), "an index from 0 on"),
-        ("add_notebook_cell", add(-2), "a whole number from -1 on"),
+        ("get_cell_outputs", outputs(json!(-1)), "a 0-based index"),
+        ("add_notebook_cell", add(-2), "a whole number of at least -1"),
         ("add_notebook_cell", add(3), "valid positions are 0 to 2"),
         ("delete_notebook_cells", json!({ "notebook": nb, "cells": [] }), "name the cells"),
         // Files that may not or cannot be used.
-        ("read", json!({ "path": "../elsewhere.ipynb" }), "outside the folders that you may use"),
-        ("read", json!({ "path": "/etc/passwd" }), "outside the folders that you may use"),
+        ("read", json!({ "path": "../elsewhere.ipynb" }), "outside your folders"),
+        ("read", json!({ "path": "/etc/passwd" }), "outside your folders"),
         ("get_notebook_cells", json!({ "notebook": "folder.ipynb" }), "name a notebook inside it"),
         ("write", json!({ "path": "folder.ipynb", "content": "" }), "name a notebook inside it"),
         ("get_notebook_cells", json!({ "notebook": "missing.ipynb" }), "create_notebook"),
-        ("create_notebook", json!({ "notebook": "a.txt" }), "ends in .ipynb"),
+        ("create_notebook", json!({ "notebook": "a.txt" }), "end in .ipynb"),
         // Revisions, executions and artifacts that nobody knows.
         ("update_notebook_cell", update(json!({ "revision": "0123456789abcdef" })), "read it again"),
         ("update_notebook_cell", update(json!({ "revision": "latest" })), "16 hexadecimal digits"),
-        ("wait", json!({ "execution": "nope" }), "there is no execution nope"),
+        ("wait", json!({ "execution": "nope" }), "unknown execution nope"),
         ("read_artifact", json!({ "id": "nope" }), "eight letters and digits"),
         // More than is taken.
-        (
-            "update_notebook_cell",
-            update(json!({ "content": "x".repeat(10 << 20) })),
-            "at most 4 MB are taken",
-        ),
+        ("update_notebook_cell", update(json!({ "content": "x".repeat(10 << 20) })), "the limit is 4 MB"),
     ]
 }
 

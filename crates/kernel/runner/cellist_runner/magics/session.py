@@ -1,7 +1,6 @@
 """Magics about the session: its variables, its history, its errors."""
 
 from ..base import load, state
-from ..formatting import plain_text
 from ..namespace import RUNNER_NAMES
 from ..shell import UsageError
 
@@ -42,30 +41,12 @@ class SessionMagics:
         names = self._names(line)
         if not self._has_names(names, line):
             return
-        rows = []
-        for name in names:
-            value = self.shell.user_ns[name]
-            shape = getattr(value, "shape", None)
-            if isinstance(shape, tuple):
-                text = "shape: %s" % (shape,)
-            elif isinstance(value, (list, tuple, dict, set)):
-                text = "n=%d" % len(value)
-            else:
-                text = plain_text(value).replace("\n", " ")
-            rows.append((name, type(value).__name__, text[:60]))
-        widths = [max(len(row[at]) for row in rows + [("Variable", "Type", "")]) for at in (0, 1)]
-        print("%-*s   %-*s   Data/Info" % (widths[0], "Variable", widths[1], "Type"))
-        print("-" * (sum(widths) + 15))
-        for row in rows:
-            print("%-*s   %-*s   %s" % (widths[0], row[0], widths[1], row[1], row[2]))
-
-    def line_history(self, line=""):
-        """Prints earlier cells."""
-        numbered = "-n" in line.split()
-        for number, source in enumerate(state.runner.namespace.raw_inputs[1:-1], 1):
-            print("%4d: %s" % (number, source) if numbered else source)
-
-    line_hist = line_history
+        rows = [(name, type(self.shell.user_ns[name]).__name__) for name in names]
+        widths = [max(len(row[at]) for row in rows + [("Variable", "Type")]) + 3 for at in (0, 1)]
+        print("%-*s%-*s Data/Info" % (widths[0], "Variable", widths[1], "Type"))
+        print("-" * (sum(widths) + len("Data/Info") + 1))
+        for name, kind in rows:
+            print("%-*s%-*s %s" % (widths[0], name, widths[1], kind, summary(self.shell.user_ns[name])))
 
     def line_lsmagic(self, _line=""):
         """Lists the magics."""
@@ -86,13 +67,6 @@ class SessionMagics:
         """Forgets a variable."""
         self.shell.user_ns.pop(line.strip(), None)
 
-    def line_tb(self, _line=""):
-        """Shows the last error again."""
-        if self.shell.last_error is None:
-            print("No traceback available to show.")
-        else:
-            state.runner.show_error(self.shell.last_error)
-
     def line_pinfo(self, line, detail=False):
         """Prints the documentation of a name."""
         text = load("inspection").describe_name(line.strip(), self.shell.user_ns, detail)
@@ -112,3 +86,26 @@ class SessionMagics:
             function = self.shell.find_magic(words[1], kind) if len(words) > 1 else None
             if function is not None:
                 self.shell.registered[kind][words[0]] = function
+                sign = "%" if kind == "line" else "%%"
+                print("Created `%s%s` as an alias for `%s%s`." % (sign, words[0], sign, words[1]))
+
+
+def summary(value):
+    """The content of a variable in one line."""
+    if type(value) in (dict, list, tuple):
+        return "n=%d" % len(value)
+    if type(value).__name__ == "ndarray" and hasattr(value, "itemsize"):
+        size = value.size * value.itemsize
+        shape = str(value.shape).replace(",", "").replace(" ", "x")[1:-1]
+        text = "%s: %s elems, type `%s`, %s bytes" % (shape, value.size, value.dtype, size)
+        if size < 100000:
+            return text
+        return text + (" (%s Mb)" % (size / 1048576) if size >= 1048576 else " (%s kb)" % (size / 1024))
+    if type(value).__name__ in ("DataFrame", "Series") and hasattr(value, "shape"):
+        return "Shape: %s" % (value.shape,)
+    try:
+        text = str(value)
+    except Exception:
+        text = "<object with id %d (str() failed)>" % id(value)
+    text = text.replace("\n", "\\n")
+    return text if len(text) < 50 else text[:25] + "<...>" + text[-25:]

@@ -1,11 +1,10 @@
 """Magics that choose how things are done and shown, and extensions."""
 
-import re
 import sys
 
 from ..base import library, load
 from ..display import publish_display_data
-from ..shell import UsageError, not_supported
+from ..shell import UsageError, not_supported, warn
 
 
 def _not_supported(name):
@@ -19,30 +18,50 @@ def _not_supported(name):
 class SettingsMagics:
     """How things are done and shown, and extensions."""
 
-    def line_load_ext(self, line):
-        """Loads an extension of IPython's, as far as it can be."""
+    def line_load_ext(self, line, again=False):
+        """Loads an extension of IPython's."""
         name = line.strip()
         if not name:
             raise UsageError("Missing module name.")
         if name == "autoreload":
             self.shell.reloads = self.shell.reloads or load("reloading").Reloads()
-            return None
-        module = library("importlib").import_module(name)
-        start = getattr(module, "load_ipython_extension", None)
-        if start is not None:
-            try:
-                start(self.shell)
-            except Exception as error:
-                print(
-                    "The extension %s was not loaded: %s: %s" % (name, type(error).__name__, error),
-                    file=sys.stderr,
-                )
-        return None
+        elif name in self.extensions and not again:
+            print("The %s extension is already loaded. To reload it, use:\n  %%reload_ext %s" % (name, name))
+        else:
+            module = self._extension(name)
+            if not hasattr(module, "load_ipython_extension"):
+                print("The %s module is not an IPython extension." % name)
+                return
+            module.load_ipython_extension(self.shell)
+            self.extensions[name] = module
 
-    line_reload_ext = line_load_ext
+    def _extension(self, name):
+        """The module of an extension, which may be one that comes with IPython."""
+        find = library("importlib").import_module
+        try:
+            return find(name)
+        except ModuleNotFoundError:
+            if name != "storemagic":
+                raise
+            return find("IPython.extensions." + name)
 
-    def line_unload_ext(self, _line):
-        """Nothing to take away."""
+    def line_reload_ext(self, line):
+        """Loads an extension again, with its file as it is now."""
+        name = line.strip()
+        if name in self.extensions:
+            self.line_unload_ext(name)
+            library("importlib").reload(sys.modules[name])
+        self.line_load_ext(name, True)
+
+    def line_unload_ext(self, line):
+        """Takes an extension away, where it can be."""
+        module = self.extensions.pop(line.strip(), None)
+        if module is None:
+            print("The %s extension is not loaded." % line.strip())
+        elif hasattr(module, "unload_ipython_extension"):
+            module.unload_ipython_extension(self.shell)
+        else:
+            print("The %s extension doesn't define how to unload it." % line.strip())
 
     def line_autoreload(self, line):
         """Reloads modules whose files have changed: `0` never, `1` or `2` before each cell, nothing: now."""
@@ -74,20 +93,16 @@ class SettingsMagics:
         else:
             raise RuntimeError("%r is not a recognised GUI loop or backend name" % name)
 
-    def line_pylab(self, _line):
-        """Imports numpy and pyplot under their usual names."""
-        exec("import numpy as np\nimport matplotlib.pyplot as plt", self.shell.user_ns)
-
-    def line_config(self, line):
-        """Understands how figures are made; other settings have nothing to set here."""
-        found = re.match(r"InlineBackend\.figure_formats?\s*=\s*(.+)", line.strip())
-        if found is not None:
-            made = eval(found.group(1), self.shell.user_ns)
-            load("figures").figures.choose([made] if isinstance(made, str) else list(made))
-            return
-        found = re.match(r"\w*InteractiveShell\.(\w+)\s*=\s*(.+)", line.strip())
-        if found is not None and found.group(1) in ("ast_node_interactivity", "automagic"):
-            setattr(self.shell, found.group(1), eval(found.group(2), self.shell.user_ns))
+    def line_pylab(self, line=""):
+        """Imports numpy and matplotlib, and all of their names unless told otherwise."""
+        words = [word for word in line.split() if word != "--no-import-all"]
+        self.line_matplotlib(" ".join(words) or "inline")
+        clobbered = load("figures").import_pylab(self.shell.user_ns, "--no-import-all" not in line.split())
+        print("%pylab is deprecated, use %matplotlib inline and import the required libraries.")
+        print("Populating the interactive namespace from numpy and matplotlib")
+        if clobbered:
+            text = "pylab import has clobbered these variables: %s" % clobbered
+            warn(text + "\n`%matplotlib` prevents importing * from pylab and numpy")
 
     def _nothing(self, _line=""):
         return None
@@ -113,16 +128,11 @@ class SettingsMagics:
         self.shell.display_formatter.formatters["text/plain"].float_format = made
         return made
 
-    def line_xmode(self, line):
-        """How much of a traceback is shown."""
-        mode = (line.strip() or "Context").capitalize()
-        if mode in ("Verbose", "Docs"):
-            raise not_supported("%%xmode %s" % mode)
-        if mode not in ("Plain", "Context", "Minimal"):
-            print("Unrecognized mode: %s. Valid modes: Plain, Context, Minimal" % mode, file=sys.stderr)
-            return
-        self.shell.xmode = mode
-        print("Exception reporting mode: %s" % mode)
+    def line_pprint(self, _line=""):
+        """Whether values are printed in the long form that is easy to read."""
+        formatter = self.shell.display_formatter.formatters["text/plain"]
+        formatter.pprint = not getattr(formatter, "pprint", True)
+        print("Pretty printing has been turned", "ON" if formatter.pprint else "OFF")
 
     def line_automagic(self, line=""):
         """Whether magics are found without their percent sign."""
@@ -155,4 +165,3 @@ class SettingsMagics:
 
     line_doctest_mode, line_autocall = _not_supported("doctest_mode"), _not_supported("autocall")
     line_logstart, line_logstop = _not_supported("logstart"), _not_supported("logstop")
-    line_debug, line_pdb = _not_supported("debug"), _not_supported("pdb")

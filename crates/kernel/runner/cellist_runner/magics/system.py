@@ -159,28 +159,6 @@ class SystemMagics:
     cell_file = cell_writefile
 
 
-def _add_commands():
-    """`%ls` and the like: commands of the system under their own names."""
-
-    def add(name, command):
-        def run(self, line=""):
-            self.shell.system(command.replace("%l", line) if "%l" in command else "%s %s" % (command, line))
-
-        run.__doc__ = "Runs `%s`." % command
-        setattr(SystemMagics, "line_" + name, run)
-
-    for name in ("mkdir", "rm", "rmdir", "mv", "cp", "cat", "man", "less", "more"):
-        add(name, name)
-    colour, long = ("--color", "-o") if sys.platform.startswith("linux") else ("-G", "-l")
-    add("ls", "ls -F %s" % colour)
-    add("ll", "ls -F %s %s" % (long, colour))
-    for name, kind in (("lf", "^-"), ("lk", "^l"), ("ldir", "/$"), ("lx", "^-..x")):
-        add(name, "ls -F %s %s %%l | grep %s" % (long, colour, kind))
-
-
-_add_commands()
-
-
 def how_to_get_pip():
     """The advice where pip is missing."""
     python = quoted(sys.executable)

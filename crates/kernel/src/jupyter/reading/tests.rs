@@ -5,7 +5,7 @@ use super::*;
 
 fn message(kind: &str, parent: &str, content: &Value) -> Message {
     let content = content.to_string().into();
-    Message { kind: kind.into(), id: "m".into(), parent: Some(parent.into()), content, number: None }
+    Message { kind: kind.into(), id: "m".into(), parent: Some(parent.into()), content, ..Message::default() }
 }
 
 /// The events for the execution of request `r` from these messages: those of kind `execute_reply` are replies.
@@ -112,19 +112,60 @@ fn a_kernel_that_announces_nothing_has_started_with_its_first_output() {
 }
 
 #[test]
-fn an_error_that_only_the_reply_tells_is_told_once() {
+fn an_error_that_only_the_reply_tells_is_no_output() {
     let raised =
         json!({"status": "error", "ename": "E", "evalue": "m", "traceback": ["t"], "execution_count": 3});
-    let error = Event::Error { name: "E".into(), message: "m".into(), traceback: vec!["t".into()] };
-    let expected = [started(Some(3)), error, done(Status::Error, Some(3), false)];
-    assert_eq!(told(&[input(), reply(raised.clone()), idle()], false, false), expected);
+    let (name, message, traceback) = ("E".to_owned(), "m".to_owned(), vec!["t".to_owned()]);
+    let failure = Event::Failure { name: name.clone(), message: message.clone(), traceback: Vec::new() };
+    assert_eq!(
+        told(&[input(), reply(raised.clone()), idle()], false, false),
+        [started(Some(3)), failure, done(Status::Error, Some(3), false)]
+    );
     assert_eq!(
         told(&[input(), ("error", "r", raised.clone()), reply(raised), idle()], false, false),
-        expected
+        [started(Some(3)), Event::Error { name, message, traceback }, done(Status::Error, Some(3), false)]
     );
     let bare = [started(Some(3)), done(Status::Error, None, false)];
     assert_eq!(told(&[input(), reply(json!({"status": "error"})), idle()], false, false), bare);
     assert_eq!(told(&[input(), reply(json!("?")), idle()], false, false), bare);
+}
+
+#[test]
+fn a_message_to_a_widget_is_told_with_the_request_that_it_belongs_to() {
+    let comm =
+        |parent: &'static str| ("comm_msg", parent, json!({"comm_id": "c", "data": {"state": {"value": 1}}}));
+    let heard: Vec<Event> = {
+        let mut reading = Reading::default();
+        reading.begin("earlier".into(), None, false, true);
+        reading.hear(&message("status", "earlier", &json!({"execution_state": "idle"})));
+        reading.reply(&message("execute_reply", "earlier", &json!({"status": "ok"})));
+        reading.finish(false, false);
+        reading.begin("r".into(), None, false, true);
+        let messages = [comm("r"), comm("earlier"), comm("of another client")];
+        let heard =
+            |(kind, parent, content): &(&str, &str, Value)| reading.hear(&message(kind, parent, content));
+        messages.iter().flat_map(heard).flat_map(events).collect()
+    };
+    let told: Vec<(Option<&str>, bool)> = heard
+        .iter()
+        .map(|event| match event {
+            Event::Comm(message) => (message.request.as_deref(), message.late),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(told, [(Some("r"), false), (Some("earlier"), true)]);
+}
+
+#[test]
+fn a_message_that_gets_no_reply_ends_with_its_output() {
+    let mut reading = Reading::default();
+    reading.begin("r".into(), None, true, true);
+    reading.expect_no_reply();
+    reading.hear(&message("status", "r", &json!({"execution_state": "busy"})));
+    assert!(!reading.is_ending() && reading.finish(false, false).is_none());
+    reading.hear(&message("status", "r", &json!({"execution_state": "idle"})));
+    let end: Vec<Event> = reading.finish(false, false).unwrap().into_iter().flat_map(events).collect();
+    assert_eq!(end, [done(Status::Ok, None, false)]);
 }
 
 #[test]

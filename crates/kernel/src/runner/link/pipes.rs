@@ -1,16 +1,17 @@
-//! The pipes that a runner writes to, read as far as there is something: its two streams of text, and its frames.
+//! The pipes of a runner: its two streams of text and its frames, read as far as there is something, and its requests.
 
 use std::collections::VecDeque;
 use std::io;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use cellist_output::StreamName;
 use cellist_platform::fault::{self, Site};
 use memchr::memchr;
 use tokio::net::unix::pipe;
 
-use crate::runner::frames::LARGEST_FRAME;
+use crate::runner::frames::{self, LARGEST_FRAME, RunnerFrame, RunnerLine};
 use crate::runner::marks::{Marks, Piece};
+use crate::runner::order::OutputOrder;
 use crate::waiting::{CHUNK, LARGE};
 
 /// One of the output pipes.
@@ -130,6 +131,84 @@ impl FrameReader {
             None => {
                 self.looked = self.buffer.len();
                 None
+            }
+        }
+    }
+}
+
+/// All that a runner writes, put in order.
+pub(super) struct Incoming {
+    pub(super) streams: [PipeStream; 2],
+    pub(super) frames: FrameReader,
+    pub(super) order: OutputOrder<RunnerFrame>,
+}
+
+impl Incoming {
+    /// Reads the available bytes of one of the streams; false when there is nothing.
+    pub(super) fn read(&mut self, stream: usize) -> bool {
+        let stream = &mut self.streams[stream];
+        let pieces = stream.read();
+        let is_some = pieces.is_some();
+        if let Some(pieces) = pieces {
+            self.order.read(stream.name, pieces);
+        }
+        is_some
+    }
+
+    /// Reads the last bytes of a process that is gone.
+    pub(super) fn read_rest(&mut self) {
+        for stream in &mut self.streams {
+            while let Some(pieces) = stream.read() {
+                self.order.read(stream.name, pieces);
+            }
+            self.order.read(stream.name, stream.finish());
+        }
+        while let Ok(true) = self.frames.read() {
+            while let Some(line) = self.frames.line() {
+                if let Ok(RunnerLine::Placed { mark, frame }) = frames::read(&line) {
+                    self.order.frame(mark, frame);
+                }
+            }
+        }
+        self.order.finish();
+    }
+}
+
+/// The pipe of requests, and the bytes that it has not taken yet.
+pub(super) struct RequestWriter {
+    pipe: pipe::Sender,
+    unwritten: BytesMut,
+}
+
+impl RequestWriter {
+    pub(super) fn new(pipe: pipe::Sender, first: &[u8]) -> RequestWriter {
+        RequestWriter { pipe, unwritten: BytesMut::from(first) }
+    }
+
+    pub(super) fn is_written(&self) -> bool {
+        self.unwritten.is_empty()
+    }
+
+    pub(super) async fn writable(&self) -> bool {
+        self.pipe.writable().await.is_ok()
+    }
+
+    pub(super) fn push(&mut self, line: &[u8]) {
+        self.unwritten.extend_from_slice(line);
+    }
+
+    /// Writes as much as the pipe takes.
+    pub(super) fn write(&mut self) {
+        while !self.unwritten.is_empty() {
+            match self.pipe.try_write(&self.unwritten) {
+                Ok(written) => self.unwritten.advance(written),
+                // Either it takes more later, or it is gone, and then its death is told.
+                Err(error) => {
+                    if error.kind() != io::ErrorKind::WouldBlock {
+                        self.unwritten.clear();
+                    }
+                    break;
+                }
             }
         }
     }

@@ -54,6 +54,29 @@ async fn messages_come_back_as_they_were_written() {
 }
 
 #[tokio::test]
+async fn only_messages_to_widgets_keep_their_buffers() {
+    for (header, is_kept) in [(r#"{"msg_type":"comm_msg"}"#, true), (r#"{"msg_type":"stream"}"#, false)] {
+        let mut parts = message(3);
+        parts[3] = Bytes::from_static(header.as_bytes());
+        let without = parts.clone();
+        parts.extend([Bytes::from_static(b"one"), Bytes::new(), Bytes::from(vec![7; READ * 2])]);
+        let (received, _) = read(&written(&parts).await).await;
+        assert_eq!(received, [Received::Message(if is_kept { parts } else { without })]);
+    }
+}
+
+#[test]
+fn content_and_buffers_have_one_limit() {
+    let half = KERNEL_MESSAGE as u64 / 2;
+    let mut message = ZmtpMessage { behind: Some(CONTENT), has_buffers: true, ..ZmtpMessage::default() };
+    assert_eq!(message.admit(half), Ok(true));
+    message.behind = Some(CONTENT + 1);
+    assert_eq!(message.admit(half), Ok(true));
+    assert_eq!(message.admit(1), Ok(false));
+    assert!(message.too_large.is_some());
+}
+
+#[tokio::test]
 async fn a_message_is_whole_although_its_reading_was_dropped_again_and_again() {
     let bytes = written(&message(READ * 2)).await;
     let (mut reader, mut far) = reader();

@@ -8,6 +8,7 @@ use cellist_output::StreamName;
 use testkit::{Flavour, Jupyter};
 
 use super::bed::{Bed, at, kernels, target};
+use crate::zmq::alike::widgets_work;
 use crate::zmq::bed::{rest, until};
 
 async fn code_runs_on(server: &Jupyter) {
@@ -34,6 +35,13 @@ async fn code_runs_on(server: &Jupyter) {
     let cwd = bed.launch.cwd.canonicalize().unwrap();
     assert_eq!(ran.result(), Some(format!("('{0}', 'a value', '{0}')", cwd.display()).as_str()));
     assert_eq!(ran.outcome().execution_count, Some(2));
+
+    // The history of the gateway's user gets none of it.
+    assert_eq!(kernel.run("get_ipython().history_manager.enabled").await.result(), Some("False"));
+
+    // Widgets work; the messages are no executions.
+    kernel.kernel.restart().await.unwrap();
+    widgets_work(&*kernel.kernel).await;
 
     // An interrupt reaches it, and its state stays.
     let mut sleeping = kernel.begin("x = 7\nprint('now', flush=True)\nimport time\ntime.sleep(300)").await;

@@ -248,7 +248,7 @@ impl std::fmt::Display for Heard {
                 shown
             };
             lines.push(match event {
-                Event::Started { .. } | Event::Stream { .. } => continue,
+                Event::Started { .. } | Event::Stream { .. } | Event::Comm(_) => continue,
                 Event::Late { owner, event } => format!("late of {owner}: {event:?}"),
                 Event::Display { data, display_id, .. } => {
                     format!("display{}", shown(data, display_id.as_deref()))
@@ -261,6 +261,7 @@ impl std::fmt::Display for Heard {
                 }
                 Event::ClearOutput { wait } => format!("clear wait={wait}"),
                 Event::Error { name, message, .. } => format!("error {name}: {}", one_line(message)),
+                Event::Failure { name, message, .. } => format!("failure {name}: {}", one_line(message)),
                 Event::InputRequested => "input requested".to_owned(),
                 Event::Progress { label, done, total } => format!("progress {label:?} {done} of {total:?}"),
                 Event::WidgetText { text, .. } => format!("widget {text}"),

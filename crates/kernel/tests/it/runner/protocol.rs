@@ -1,6 +1,7 @@
 //! The protocol as its page describes it, spoken by another host: one in Python, which can be killed.
 
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 use testkit::Scratch;
@@ -33,9 +34,10 @@ hello = hear('hello')
 assert hello['protocol'] == 1 and hello['mark'] == 1 and hello['pid'] == child.pid, hello
 ";
 
-fn host(scratch: &Scratch, script: &str) -> Child {
+/// A host that is a script, on an interpreter.
+pub(super) fn host(scratch: &Scratch, python: PathBuf, script: &str) -> Child {
     let path = scratch.write("host.py", format!("{HOST}{script}"));
-    Command::new(bare_python())
+    Command::new(python)
         .arg(path)
         .arg(testkit::repo_root().join("crates/kernel/runner"))
         .stdout(Stdio::piped())
@@ -72,7 +74,7 @@ assert child.wait() == 0
 text = child.stdout.read()
 assert text.startswith(b'\\0TOKENf1;\\0TOKENf2;1\\n\\0TOKENf3;\\0TOKENf4;'), text
 ";
-    assert!(host(&scratch, script).wait().unwrap().success());
+    assert!(host(&scratch, bare_python(), script).wait().unwrap().success());
 }
 
 #[test]
@@ -84,7 +86,7 @@ hear('display')
 print(child.pid, flush=True)
 time.sleep(600)
 ";
-    let mut host = host(&scratch, script);
+    let mut host = host(&scratch, bare_python(), script);
     let mut line = String::new();
     BufReader::new(host.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let group: u32 = line.trim().parse().unwrap();

@@ -4,27 +4,30 @@
 #[allow(dead_code, reason = "shared with the tests of sessions")]
 mod told;
 
+mod lingering;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use cellist_kernel::order::Way;
 use cellist_kernel::{Death, Error, Future, Order, Result, Started, State};
 use cellist_output::{Ansi, Limits};
-use cellist_session::execution::{Limit, Reading};
+use cellist_session::execution::Reading;
 use cellist_session::sessions::{
-    Call, KernelMode, Kind, Launcher, Means, Policy, RetryOnCrash, SessionKey, Sessions, Workplace,
+    Kind, Launcher, Means, Policy, RunRules, SessionCall, SessionKey, Sessions, Workplace,
 };
-use cellist_settings::{Home, Retention};
+use cellist_settings::{Home, Retention, Settings};
 use cellist_store::artifact::Artifacts;
 use testkit::Scratch;
 use tokio::sync::watch;
 
+use lingering::Lingering;
 use told::Told;
 
 pub(super) struct Kernels {
     pub(super) sessions: Sessions,
     pub(super) mill: Arc<Mill>,
+    pub(super) artifacts: Artifacts,
     _scratch: Scratch,
 }
 
@@ -35,6 +38,8 @@ pub(super) struct Mill {
     last: Mutex<Option<Arc<watch::Sender<State>>>>,
     /// The errors of the next starts.
     pub(super) failures: Mutex<VecDeque<Error>>,
+    /// Whether its kernels ignore interrupts.
+    is_deaf: bool,
 }
 
 impl Launcher for Mill {
@@ -43,9 +48,10 @@ impl Launcher for Mill {
             if let Some(error) = self.failures.lock().unwrap().pop_front() {
                 return Err(error);
             }
-            let kernel = Told::new();
+            let mut kernel = Told::new();
+            kernel.deaf = self.is_deaf;
             *self.last.lock().unwrap() = Some(kernel.state.clone());
-            Ok(Started { kernel: Box::new(kernel), notices: Vec::new() })
+            Ok(Started { kernel: Box::new(Lingering::new(kernel)), notices: Vec::new() })
         })
     }
 }
@@ -60,38 +66,33 @@ impl Mill {
 
 impl Kernels {
     pub(super) fn new() -> Kernels {
-        let (mill, scratch) = (Arc::new(Mill::default()), Scratch::new());
+        Kernels::of(Mill::default())
+    }
+
+    /// Kernels that ignore interrupts.
+    pub(super) fn deaf() -> Kernels {
+        Kernels::of(Mill { is_deaf: true, ..Mill::default() })
+    }
+
+    fn of(mill: Mill) -> Kernels {
+        let (mill, scratch) = (Arc::new(mill), Scratch::new());
         let home = Home::at(scratch.path());
         let artifacts = Artifacts::new(&home, Retention::default());
         let means = Means {
             launcher: mill.clone(),
             home,
-            artifacts,
+            artifacts: artifacts.clone(),
             bridge: Default::default(),
             remembers: true,
             workplace: Workplace::Shared,
         };
-        Kernels { sessions: Sessions::new(Policy::default(), means), mill, _scratch: scratch }
+        Kernels { sessions: Sessions::new(Policy::default(), means), mill, artifacts, _scratch: scratch }
     }
 }
 
 /// A call without code, with all that is usual.
-pub(super) fn call(session: &str) -> Call {
-    Call {
-        key: SessionKey::new(session, "/"),
-        kind: Kind::Tool,
-        owner: None,
-        order: Order::new(Way::Runner { python: "/py".into() }, "/"),
-        cells: Vec::new(),
-        limit: Limit::None,
-        grace: Duration::from_secs(5),
-        on_stuck: None,
-        reset: false,
-        retry: RetryOnCrash::Auto,
-        mode: KernelMode::Session,
-        reading: Reading::new(Limits::for_screen(), Ansi::Remove),
-        rights: None,
-        caller: None,
-        outputs: None,
-    }
+pub(super) fn call(session: &str) -> SessionCall {
+    let order = Order::new(Way::Runner { python: "/py".into() }, "/");
+    let rules = RunRules::new(&Settings::default(), Reading::new(Limits::for_screen(), Ansi::Remove));
+    SessionCall::new(SessionKey::new(session, "/"), Kind::Tool, order.into(), rules)
 }

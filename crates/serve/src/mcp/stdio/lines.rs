@@ -1,5 +1,5 @@
-//! JSON-RPC on lines of text. A line that is no message is answered with an error, with the request's id where that can be
-//! read: a client that waits for an answer gets one.
+//! JSON-RPC, one message per line. Every malformed line gets an error, with the id of the request
+//! if it can be found.
 
 use std::io;
 use std::sync::Arc;
@@ -20,41 +20,41 @@ use tokio_util::codec::FramedWrite;
 
 type Received = RxJsonRpcMessage<RoleServer>;
 type Sent = TxJsonRpcMessage<RoleServer>;
-type Writer<W> = FramedWrite<W, JsonRpcMessageCodec<Sent>>;
+type LineWriter<W> = FramedWrite<W, JsonRpcMessageCodec<Sent>>;
 
-/// Messages on a pair of streams, one message a line.
-pub(super) struct Lines<R, W> {
+/// The transport over a pair of streams.
+pub(super) struct LineTransport<R, W> {
     reading: BufReader<R>,
-    /// The line that is being read; a receiver may be dropped half-way.
+    /// The unfinished line. Kept here, because `next` may be cancelled.
     line: Vec<u8>,
-    /// Why it is not kept.
-    refusal: Option<Unread>,
-    writing: Arc<Mutex<Option<Writer<W>>>>,
+    /// The reason why the line is discarded.
+    refusal: Option<LineRefusal>,
+    writing: Arc<Mutex<Option<LineWriter<W>>>>,
 }
 
-impl<R: AsyncRead, W: AsyncWrite> Lines<R, W> {
-    pub(super) fn new(reading: R, writing: W) -> Lines<R, W> {
+impl<R: AsyncRead, W: AsyncWrite> LineTransport<R, W> {
+    pub(super) fn new(reading: R, writing: W) -> LineTransport<R, W> {
         let writing = FramedWrite::new(writing, JsonRpcMessageCodec::default());
         let writing = Arc::new(Mutex::new(Some(writing)));
-        Lines { reading: BufReader::new(reading), line: Vec::new(), refusal: None, writing }
+        LineTransport { reading: BufReader::new(reading), line: Vec::new(), refusal: None, writing }
     }
 }
 
-impl<R: AsyncRead + Unpin, W> Lines<R, W> {
-    /// The next line; none at the end. A line that is too long is read to its end and not kept.
-    async fn next(&mut self) -> Option<Result<Vec<u8>, Unread>> {
+impl<R: AsyncRead + Unpin, W> LineTransport<R, W> {
+    /// The next line. `None` at the end. Reads a line that is too long to its end and discards it.
+    async fn next(&mut self) -> Option<Result<Vec<u8>, LineRefusal>> {
         loop {
             let bytes = self.reading.fill_buf().await.ok()?;
             let end = memchr(b'\n', bytes);
             let is_over = bytes.is_empty();
             let piece = &bytes[..end.unwrap_or(bytes.len())];
             if self.line.len() + piece.len() > MCP_MESSAGE {
-                (self.line, self.refusal) = (Vec::new(), Some(Unread::TooLong));
+                (self.line, self.refusal) = (Vec::new(), Some(LineRefusal::TooLong));
             }
             if self.refusal.is_none() && self.line.capacity() - self.line.len() < piece.len() {
                 let more = self.line.len().max(piece.len());
                 if fault::reserve(Site::McpMessage, &mut self.line, more).is_err() {
-                    (self.line, self.refusal) = (Vec::new(), Some(Unread::NoMemory));
+                    (self.line, self.refusal) = (Vec::new(), Some(LineRefusal::NoMemory));
                 }
             }
             if self.refusal.is_none() {
@@ -74,15 +74,15 @@ impl<R: AsyncRead + Unpin, W> Lines<R, W> {
     }
 }
 
-/// Why a line was not kept.
-enum Unread {
-    /// It is longer than a message may be.
+/// The reason why a line is discarded.
+enum LineRefusal {
+    /// Longer than the limit on messages.
     TooLong,
-    /// There is no memory for it.
+    /// Not enough memory.
     NoMemory,
 }
 
-impl<R, W> Transport<RoleServer> for Lines<R, W>
+impl<R, W> Transport<RoleServer> for LineTransport<R, W>
 where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
@@ -96,15 +96,15 @@ where
     async fn receive(&mut self) -> Option<Received> {
         loop {
             let refused = match self.next().await? {
-                Ok(line) => match Line::of(&line) {
-                    Line::Message(message) => return Some(*message),
-                    Line::Nothing => continue,
-                    Line::Refused(error, id) => (error, id),
+                Ok(line) => match InputLine::of(&line) {
+                    InputLine::Message(message) => return Some(*message),
+                    InputLine::Nothing => continue,
+                    InputLine::Refused(error, id) => (error, id),
                 },
-                Err(Unread::NoMemory) => {
-                    (ErrorData::internal_error("there is no memory for the message", None), None)
+                Err(LineRefusal::NoMemory) => {
+                    (ErrorData::internal_error("not enough memory for the message", None), None)
                 }
-                Err(Unread::TooLong) => {
+                Err(LineRefusal::TooLong) => {
                     let message = format!("the message is longer than {}", wire::Bytes(MCP_MESSAGE as u64));
                     (ErrorData::invalid_request(message, None), None)
                 }
@@ -121,7 +121,7 @@ where
 }
 
 async fn send<W: AsyncWrite + Unpin>(
-    writing: Arc<Mutex<Option<Writer<W>>>>,
+    writing: Arc<Mutex<Option<LineWriter<W>>>>,
     message: Sent,
 ) -> io::Result<()> {
     match writing.lock().await.as_mut() {
@@ -130,54 +130,53 @@ async fn send<W: AsyncWrite + Unpin>(
     }
 }
 
-/// A line of input, parsed.
-enum Line {
+/// A parsed line.
+enum InputLine {
     Message(Box<Received>),
-    /// An empty line, or a notification that this server has no use for.
+    /// An empty line, or an unknown notification.
     Nothing,
     Refused(ErrorData, Option<RequestId>),
 }
 
-impl Line {
-    fn of(line: &[u8]) -> Line {
+impl InputLine {
+    fn of(line: &[u8]) -> InputLine {
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
         if line.is_empty() {
-            return Line::Nothing;
+            return InputLine::Nothing;
         }
         if let Ok(message) = serde_json::from_slice(line) {
-            return Line::Message(Box::new(message));
+            return InputLine::Message(Box::new(message));
         }
         match serde_json::from_slice::<Value>(line) {
-            Ok(value) => Line::misshapen(&value),
+            Ok(value) => InputLine::misshapen(&value),
             Err(error) => {
                 let message = format!("the message is not valid JSON: {error}");
-                Line::Refused(ErrorData::parse_error(message, None), id_within(line))
+                InputLine::Refused(ErrorData::parse_error(message, None), id_within(line))
             }
         }
     }
 
-    /// JSON, but no message.
-    fn misshapen(value: &Value) -> Line {
+    /// Classifies JSON that is not a message.
+    fn misshapen(value: &Value) -> InputLine {
         let method = value.get("method").and_then(Value::as_str);
         let id = value.get("id").and_then(|id| serde_json::from_value(id.clone()).ok());
         let params_fit = value.get("params").is_none_or(Value::is_object);
         let error = match (method, &id) {
-            // Notifications are never answered.
-            (Some(_), None) if value.get("id").is_none() => return Line::Nothing,
+            // Notifications get no answer.
+            (Some(_), None) if value.get("id").is_none() => return InputLine::Nothing,
             (Some(method), Some(_)) if !params_fit => {
                 ErrorData::invalid_params(format!("the params of {method} must be an object"), None)
             }
             (_, None) if value.get("id").is_some() => {
-                ErrorData::invalid_request("the id of a request is a whole number or a string", None)
+                ErrorData::invalid_request("the id of a request must be an integer or a string", None)
             }
-            _ => ErrorData::invalid_request("this is no JSON-RPC 2.0 request", None),
+            _ => ErrorData::invalid_request("not a JSON-RPC 2.0 request", None),
         };
-        Line::Refused(error, id)
+        InputLine::Refused(error, id)
     }
 }
 
-/// The id of a request that is not valid JSON as a whole, as far as it can be told: the value of the key `id` of the
-/// outermost object.
+/// The id of a request in invalid JSON: the value of the key `id` in the outermost object.
 fn id_within(line: &[u8]) -> Option<RequestId> {
     let (mut depth, mut at) = (0_usize, 0);
     while at < line.len() {
@@ -203,7 +202,7 @@ fn id_within(line: &[u8]) -> Option<RequestId> {
     None
 }
 
-/// Where the closing quote of a string stands.
+/// The position of the closing quote.
 fn end_of_string(text: &[u8]) -> Option<usize> {
     let mut is_escaped = false;
     text.iter().position(|&byte| {
@@ -219,15 +218,15 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expected: Option<(i32, Option<RequestId>)>) {
-        let refused = match Line::of(line.as_bytes()) {
-            Line::Refused(error, id) => Some((error.code.0, id)),
-            Line::Message(_) | Line::Nothing => None,
+        let refused = match InputLine::of(line.as_bytes()) {
+            InputLine::Refused(error, id) => Some((error.code.0, id)),
+            InputLine::Message(_) | InputLine::Nothing => None,
         };
         assert_eq!(refused, expected, "{line}");
     }
 
     #[test]
-    fn a_line_that_is_no_json_is_refused_with_the_id_of_its_request() {
+    fn invalid_json_is_refused_with_the_id_of_its_request() {
         let seven = || Some(RequestId::Number(7));
         check(r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":"\ud83d"}}"#, Some((-32700, seven())));
         check(r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":1e400}}"#, Some((-32700, seven())));
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn json_that_is_no_request_is_refused_with_its_id() {
+    fn json_that_is_not_a_request_is_refused_with_its_id() {
         let seven = || Some(RequestId::Number(7));
         check(r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":"zz"}"#, Some((-32602, seven())));
         check(r#"{"id":7,"method":"tools/list"}"#, Some((-32600, seven())));

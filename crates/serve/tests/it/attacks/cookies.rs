@@ -14,7 +14,7 @@ async fn browsers(site: &Site, request: Request) -> Vec<BrowserView> {
 }
 
 #[tokio::test]
-async fn a_cookie_is_worth_nothing_once_its_host_has_stopped_and_an_open_page_gets_a_new_one() {
+async fn a_cookie_ends_with_its_host_and_an_open_page_gets_a_new_one() {
     let mut site = Site::new().await;
     let (stolen, key) = site.sign_in().await;
     assert_eq!(site.status("/session", &[("Cookie", &stolen)]).await, 204);
@@ -25,7 +25,7 @@ async fn a_cookie_is_worth_nothing_once_its_host_has_stopped_and_an_open_page_ge
     for path in ["/", "/session", "/raw?path=x.ipynb", "/output", "/plotly.js"] {
         assert_eq!(site.status(path, &[("Cookie", &stolen)]).await, 401, "{path}");
     }
-    // The page has its key, and the next host knows it.
+    // The page has its key, and the next host derives the same one.
     let (mut page, ticket) = site.meet(&stolen, &key).await.unwrap();
     page.open(&site.path, &[]).await;
     let ticket = ticket.unwrap();
@@ -36,7 +36,7 @@ async fn a_cookie_is_worth_nothing_once_its_host_has_stopped_and_an_open_page_ge
     assert_ne!(fresh, stolen);
     assert_eq!(site.status("/session", &[("Cookie", fresh)]).await, 204);
     assert_eq!(site.status("/session", &[("Cookie", &stolen)]).await, 401);
-    // A ticket works once, for our own page alone.
+    // A ticket works once, for our own page only.
     let again = site.post("/session", &ticket, &[("Origin", &origin)]).await;
     assert!(again.starts_with("HTTP/1.1 401"), "{again}");
     let foreign = site.post("/session", &ticket, &[("Origin", "http://evil.test")]).await;
@@ -45,7 +45,7 @@ async fn a_cookie_is_worth_nothing_once_its_host_has_stopped_and_an_open_page_ge
 }
 
 #[tokio::test]
-async fn a_cookie_alone_opens_no_socket_and_a_proof_that_was_seen_does_not_work_again() {
+async fn a_cookie_opens_no_socket_and_a_proof_cannot_be_replayed() {
     let site = Site::new().await;
     let (cookie, key) = site.sign_in().await;
     let origin = format!("http://{}", site.host());
@@ -60,7 +60,7 @@ async fn a_cookie_alone_opens_no_socket_and_a_proof_that_was_seen_does_not_work_
         page.say(said).await;
         page.closed().await;
     }
-    // The host's own proof, sent back to it.
+    // Reflects the host's own proof.
     let mut page = site.socket(&cookie, &origin, &key.hello(challenge)).await.unwrap();
     let greeting = page.heard().await;
     page.say(json!({ "proof": greeting["host"]["proof"] })).await;
@@ -71,7 +71,7 @@ async fn a_cookie_alone_opens_no_socket_and_a_proof_that_was_seen_does_not_work_
 }
 
 #[tokio::test]
-async fn revoking_a_browser_closes_its_pages_at_once_and_leaves_the_others() {
+async fn revoking_a_browser_closes_only_its_pages() {
     let mut site = Site::new().await;
     let (cookie, key) = site.sign_in().await;
     let (mut page, _) = site.meet(&cookie, &key).await.unwrap();

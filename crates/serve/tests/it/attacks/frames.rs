@@ -1,4 +1,5 @@
-//! A hostile page, and a hostile front end on the host's socket: a frame that is too large ends its own connection.
+//! A hostile page, and a hostile client on the host's socket: an oversized frame ends its own
+//! connection only.
 
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -7,7 +8,7 @@ use tokio::net::{TcpStream, UnixStream};
 use crate::bed::soon;
 use crate::site::{PageKey, Site};
 
-/// Sends bytes on a websocket of a browser that is signed in, and waits until the host closes it.
+/// Sends bytes on the WebSocket of a signed-in browser, and waits until the host closes it.
 async fn attack(site: &Site, cookie: &str, key: &PageKey, bytes: &[u8]) {
     let mut stream = soon(TcpStream::connect(site.host())).await.unwrap();
     let head = format!(
@@ -17,7 +18,7 @@ async fn attack(site: &Site, cookie: &str, key: &PageKey, bytes: &[u8]) {
         key.hello("0123456789abcdef0123456789abcdef")
     );
     soon(stream.write_all(head.as_bytes())).await.unwrap();
-    // It may close before all is written.
+    // The host may close it before all bytes are written.
     let _ = soon(stream.write_all(bytes)).await;
     let mut rest = Vec::new();
     let _ = soon(stream.read_to_end(&mut rest)).await;
@@ -25,7 +26,7 @@ async fn attack(site: &Site, cookie: &str, key: &PageKey, bytes: &[u8]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hostile_frame_of_a_browser_ends_its_connection_and_no_other() {
+async fn a_hostile_frame_of_a_browser_ends_only_its_connection() {
     let site = Site::new().await;
     let (mut page, _) = site.page().await;
     let (cookie, key) = site.sign_in().await;
@@ -33,7 +34,7 @@ async fn a_hostile_frame_of_a_browser_ends_its_connection_and_no_other() {
     for bytes in [
         masked(0x81, 1 << 40),
         masked(0x81, u64::MAX >> 1),
-        // Without a mask, with reserved bits, of an unknown kind.
+        // Without a mask, with reserved bits, of an unknown type.
         vec![0x81, 2, b'{', b'}'],
         vec![0xf1, 0x80, 0, 0, 0, 0],
         vec![0x87, 0x80, 0, 0, 0, 0],
@@ -46,7 +47,7 @@ async fn a_hostile_frame_of_a_browser_ends_its_connection_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_that_makes_a_request_of_other_clients_is_let_go_and_nothing_is_done() {
+async fn a_page_that_makes_a_forbidden_request_is_disconnected() {
     let site = Site::new().await;
     let (mut other, _) = site.page().await;
     let bot = json!({ "actor": { "id": "bot", "name": "bot", "kind": "agent" }, "turn": null });
@@ -72,7 +73,7 @@ async fn a_page_that_makes_a_request_of_other_clients_is_let_go_and_nothing_is_d
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hostile_frame_on_the_socket_ends_its_connection_and_no_other() {
+async fn a_hostile_frame_on_the_socket_ends_only_its_connection() {
     let site = Site::new().await;
     let (mut page, _) = site.page().await;
     for bytes in [&[0xff; 4][..], &[0x20, 0, 0, 1], &[0, 0, 0, 2, b'{', b'{']] {

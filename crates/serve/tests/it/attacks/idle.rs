@@ -1,10 +1,10 @@
-//! Connections that are held and say nothing, or too little.
+//! Idle connections, and connections that send too little.
 
 use std::time::Duration;
 
 use cellist_host::{HostClient, Reply, Request};
 use cellist_kernel::process::raise_open_files;
-use cellist_serve::Staying;
+use cellist_serve::IdlePolicy;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
@@ -16,18 +16,18 @@ use crate::site::Site;
 
 /// Connections of one attack.
 const HELD: usize = 5_000;
-/// More than strangers may have of one listener.
+/// More than a listener keeps without authentication.
 const ROOM: usize = 300;
 
-/// Waits until the other side closes.
+/// Waits until the host closes the connection.
 async fn closed(mut stream: impl AsyncReadExt + Unpin) {
     let mut rest = Vec::new();
-    // It may be closed with what we wrote unread.
+    // Unread bytes of ours may reset the connection.
     let _ = stream.read_to_end(&mut rest).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn five_thousand_idle_connections_lock_neither_the_owner_nor_a_page_out() {
+async fn five_thousand_idle_connections_block_neither_clients_nor_pages() {
     raise_open_files();
     let site = Site::new().await;
     let (mut page, _) = site.page().await;
@@ -36,24 +36,24 @@ async fn five_thousand_idle_connections_lock_neither_the_owner_nor_a_page_out() 
         let stream = soon(TcpStream::connect(site.host())).await.unwrap();
         held.spawn(closed(stream));
     }
-    // The owner, the page that is open, and a browser that comes now.
+    // A client, the open page and a new browser.
     let state = soon(site.bed.seen_by("1.0.0").state()).await.unwrap().unwrap();
     assert_eq!(state.clients, 2);
     assert!(page.ask(json!({ "files": { "folder": null } })).await["Ok"].is_object());
     let (mut other, _) = site.page().await;
     assert!(other.ask(json!({ "files": { "folder": null } })).await["Ok"].is_object());
-    // All but a few were closed as others came.
+    // All but a few were closed for newer ones.
     for _ in 0..HELD - ROOM {
         soon(held.join_next()).await.unwrap().unwrap();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn sockets_that_prove_nothing_give_way_to_others() {
+async fn sockets_without_handshake_are_closed_for_newer_ones() {
     raise_open_files();
     let site = Site::new().await;
     let (mut page, _) = site.page().await;
-    // The host knows this browser, so its sockets may prove themselves for 20 seconds.
+    // The host knows this browser, so its sockets have 20 seconds for the handshake.
     let (_, key) = site.sign_in().await;
     let (hello, origin) = (key.hello(&"0".repeat(32)), format!("http://{}", site.host()));
     let begun = Instant::now();
@@ -63,7 +63,7 @@ async fn sockets_that_prove_nothing_give_way_to_others() {
         assert_eq!(socket.heard().await["host"]["standing"], "returning");
         held.spawn(socket.closed());
     }
-    // The room of strangers is 256.
+    // The limit is 256.
     for _ in 0..ROOM - 260 {
         soon(held.join_next()).await.unwrap().unwrap();
     }
@@ -77,10 +77,10 @@ async fn sockets_that_prove_nothing_give_way_to_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn silent_visitors_at_the_socket_give_way_to_the_owner() {
+async fn silent_connections_to_the_socket_are_closed_for_clients() {
     raise_open_files();
     let bed = Bed::new();
-    drop(bed.serve("1.0.0", Staying::UntilStopped));
+    drop(bed.serve("1.0.0", IdlePolicy::UntilStopped));
     let client = soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap();
     let socket = bed.address().unwrap().socket;
     let mut held = JoinSet::new();
@@ -95,14 +95,14 @@ async fn silent_visitors_at_the_socket_give_way_to_the_owner() {
 }
 
 #[tokio::test]
-async fn connections_that_say_too_little_are_closed_in_time() {
+async fn slow_connections_are_closed_in_time() {
     let site = Site::new().await;
     let cookie = site.cookie().await;
     let head = format!("GET /session HTTP/1.1\r\nHost: {}\r\n", site.host());
     tokio::time::pause();
     let strange = head.clone() + "\r\n";
     let known = format!("{head}Cookie: {cookie}\r\n\r\n");
-    // Whether it lasts for 10 seconds, and for 60.
+    // Whether it is open after 10 seconds, and after 60.
     for (said, ten, sixty) in [
         ("", false, false),
         (head.as_str(), false, false),
@@ -131,13 +131,13 @@ async fn connections_that_say_too_little_are_closed_in_time() {
 }
 
 #[tokio::test]
-async fn a_page_that_does_not_answer_is_let_go_and_one_that_does_stays() {
+async fn a_page_that_answers_no_pings_is_disconnected() {
     let site = Site::new().await;
     let (mut there, _) = site.page().await;
     let (mut gone, _) = site.page().await;
     tokio::time::pause();
     let begun = Instant::now();
-    // To read is to answer pings; who does not read does not answer.
+    // The library answers pings while it reads, and only then.
     let reading = async {
         loop {
             there.heard().await;

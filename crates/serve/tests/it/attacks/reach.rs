@@ -1,5 +1,5 @@
-//! Code in a kernel that calls tools: it reaches no secret, no state file and nothing that other programs run, whatever the
-//! mode of the agent that runs it.
+//! Code in a kernel calls tools. In no mode of its agent does it reach secrets, state files, or
+//! files that other programs execute.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -14,7 +14,7 @@ use testkit::{SECRET, SECRETS, STATE_FILES};
 use crate::bed::soon;
 use crate::bridge::Site;
 
-/// Calls each tool on each path, and collects the answers and the refusals.
+/// Calls each tool on each path, and collects answers and refusals.
 const CODE: &str = "
 import json
 told, refused = [], {}
@@ -37,7 +37,7 @@ with open('found.json', 'w') as file:
     json.dump({'told': told, 'refused': refused}, file)
 ";
 
-/// Whether a refusal is that of the mode.
+/// Whether a refusal is due to the mode.
 fn is_of_mode(why: &str) -> bool {
     why.contains("needs Edit mode") || why.contains("needs Agent mode")
 }
@@ -59,7 +59,7 @@ async fn code_that_calls_tools_reaches_no_secret_and_no_state_file_in_any_mode()
     let code = CODE.replace("PATHS", &json!(paths).to_string());
     for mode in Mode::ALL {
         let mut caller = site.agent.caller().clone();
-        // A setting that allows all writes does not reach them.
+        // A setting that allows all writes does not include them.
         (caller.mode, caller.tools, caller.allowed) = (mode, ToolSet::All, vec!["/".to_owned()]);
         let agent = Arc::new(Agent::new(caller, OwnerId(format!("{mode}"))));
         let report = soon(site.run_for(Some(agent), &code).done()).await.unwrap();
@@ -76,7 +76,7 @@ async fn code_that_calls_tools_reaches_no_secret_and_no_state_file_in_any_mode()
             let path = call.split(' ').nth(1).unwrap();
             let table =
                 if path.starts_with("home/") { "belongs to cellist itself" } else { "is kept from models" };
-            // A tool that changes files is refused by the mode first.
+            // The mode refuses a tool that changes files first.
             let by_mode = mode != Mode::Agent && is_of_mode(why);
             assert!(why.contains(table) || by_mode, "{mode} {call}: {why}");
         }

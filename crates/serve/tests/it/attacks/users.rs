@@ -1,4 +1,4 @@
-//! Another user of the same machine, who has every port and even every token.
+//! Another user of the same machine, with every port and every token.
 
 use std::process::Command;
 
@@ -17,7 +17,7 @@ except ConnectionError:
 print(os.getuid(), answer[:12])
 "#;
 
-/// Fails a test that cannot run: only root becomes another user, and a test that is passed over shows nothing.
+/// Fails instead of skipping: only root can become another user, and a skipped test proves nothing.
 pub(crate) fn require_root() {
     let is_root = rustix::process::geteuid().is_root();
     assert!(
@@ -40,7 +40,7 @@ pub(crate) fn visit(user: Option<u32>, address: &str, request: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_user_is_refused_at_every_port_before_a_byte_is_read_whatever_they_show() {
+async fn another_user_is_refused_at_every_port_even_with_credentials() {
     require_root();
     let site = Site::new().await;
     let (cookie, _key) = site.sign_in().await;

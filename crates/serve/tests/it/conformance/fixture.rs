@@ -1,4 +1,4 @@
-//! The tools, prompts and resources that the protocol's own test suite asks for, behind our server.
+//! The tools, prompts and resources that the conformance suite expects, behind our server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use cellist_serve::mcp::rmcp::model::{
     ServerRequest, Tool,
 };
 use cellist_serve::mcp::rmcp::{ErrorData, Peer, RoleServer};
-use cellist_serve::mcp::{Call, Client, Source};
-use cellist_tools::Progress;
+use cellist_serve::mcp::{McpCall, McpClient, McpSource};
+use cellist_tools::CallProgress;
 use serde_json::{Value, json};
 
 /// One red pixel.
 const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
-/// A sound of no length.
+/// A sound of zero length.
 const WAV: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
 #[derive(Clone)]
@@ -89,7 +89,7 @@ fn rich_schema() -> Value {
     })
 }
 
-impl Source for Fixture {
+impl McpSource for Fixture {
     #[expect(deprecated, reason = "the suite tries what older clients still ask for")]
     fn config(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -102,14 +102,14 @@ impl Source for Fixture {
         ServerConfig::new(capabilities)
     }
 
-    fn met(&self, _: &Client, _: &Peer<RoleServer>) {}
+    fn connected(&self, _: &McpClient, _: &Peer<RoleServer>) {}
 
     fn tools(&self) -> &[Tool] {
         &self.0
     }
 
     #[expect(deprecated, reason = "the suite tries what older clients still offer")]
-    async fn call(&self, call: Call) -> Result<CallToolResponse, ErrorData> {
+    async fn call(&self, call: McpCall) -> Result<CallToolResponse, ErrorData> {
         let arguments = call.request.arguments.clone().unwrap_or_default();
         let argument = |name: &str| arguments.get(name).cloned().unwrap_or_default();
         let peer = &call.context.peer;
@@ -140,9 +140,10 @@ impl Source for Fixture {
             }
             "test_tool_with_progress" => {
                 for done in [0.0, 50.0, 100.0] {
-                    let progress = Progress { message: String::new(), done: Some(done), total: Some(100.0) };
+                    let progress =
+                        CallProgress { message: String::new(), done: Some(done), total: Some(100.0) };
                     call.news.send_replace(Some(progress));
-                    // Only the newest is ever told, and not at once after another.
+                    // Only the newest progress is sent, at intervals.
                     tokio::time::sleep(Duration::from_millis(600)).await;
                 }
                 vec![ContentBlock::text("Done with progress.")]
@@ -151,7 +152,7 @@ impl Source for Fixture {
                 let said = ContentBlock::text("This tool intentionally returns an error for testing");
                 return Ok(CallToolResult::error(vec![said]).into());
             }
-            // A client says with each request whether it wants to hear of what happens inside.
+            // A client opts into log messages with each request.
             "test_logging_tool" => {
                 if call.context.meta.contains_key("io.modelcontextprotocol/logLevel") {
                     log(peer, "called").await;
@@ -213,7 +214,7 @@ impl Source for Fixture {
         &self,
         name: &str,
         arguments: &JsonObject,
-        _: &Client,
+        _: &McpClient,
     ) -> Result<GetPromptResponse, ErrorData> {
         let argument = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
         let text = |text: String| PromptMessage::new_text(Role::User, text);
@@ -243,7 +244,7 @@ impl Source for Fixture {
         Ok(GetPromptResult::new(messages).into())
     }
 
-    async fn resources(&self, _: &Client) -> Result<Vec<Resource>, ErrorData> {
+    async fn resources(&self, _: &McpClient) -> Result<Vec<Resource>, ErrorData> {
         let resource = |uri: &str, mime: &str| {
             Resource::new(uri, uri).with_description("A resource of the suite").with_mime_type(mime)
         };
@@ -256,7 +257,7 @@ impl Source for Fixture {
         ]
     }
 
-    async fn read(&self, uri: &str, _: &Client) -> Result<ResourceContents, ErrorData> {
+    async fn read(&self, uri: &str, _: &McpClient) -> Result<ResourceContents, ErrorData> {
         let id = uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
         Ok(match (uri, id) {
             ("test://static-text", _) => {

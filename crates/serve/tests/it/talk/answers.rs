@@ -1,4 +1,4 @@
-//! Answers as they come, messages that wait, and pages that come back.
+//! Streamed answers, queued messages, and pages that reconnect.
 
 use cellist_assistant::ApiKeys;
 use serde_json::json;
@@ -7,7 +7,7 @@ use testkit::Said;
 use super::{Room, done, find, look, message, open, send, until, words};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_answer_is_told_as_it_comes_with_what_the_host_really_did() {
+async fn an_answer_is_streamed_with_the_actual_tool_results() {
     let change = json!({ "cell": "a", "content": "x = 2\nprint(x)", "run": true });
     let room = Room::new([
         Said::text(&["I change ", "it."]).and_call("update_notebook_cell", change),
@@ -50,7 +50,7 @@ async fn an_answer_is_told_as_it_comes_with_what_the_host_really_did() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_can_be_said_is_told_anew_with_notebooks_and_settings_that_came_since() {
+async fn the_setup_is_sent_again_with_new_notebooks_and_settings() {
     let room = Room::new([]).await;
     let mut page = room.page().await;
     room.site.bed.scratch.write("later.ipynb", "{}");
@@ -61,7 +61,7 @@ async fn what_can_be_said_is_told_anew_with_notebooks_and_settings_that_came_sin
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn messages_wait_in_a_queue_can_be_withdrawn_and_a_page_that_comes_back_gets_everything() {
+async fn queued_messages_can_be_withdrawn_and_a_returning_page_gets_everything() {
     let room = Room::new([Said::text(&["First ", "answer."]).held(), Said::text(&["Second answer."])]).await;
     let mut page = room.page().await;
     send(&mut page, message("ask", "one")).await;
@@ -80,7 +80,7 @@ async fn messages_wait_in_a_queue_can_be_withdrawn_and_a_page_that_comes_back_ge
     assert_eq!(page.on_chat("withdraw", withdraw.clone()).await, done(true));
     assert_eq!(page.on_chat("withdraw", withdraw).await, done(false));
 
-    // The page is loaded again in the middle of an answer.
+    // The page reloads during an answer.
     drop(page);
     let mut page = room.page().await;
     let news = page.next_chat().await;
@@ -97,7 +97,7 @@ async fn messages_wait_in_a_queue_can_be_withdrawn_and_a_page_that_comes_back_ge
     );
     assert_eq!(room.models.asked().len(), 2, "what was withdrawn is never sent");
 
-    // A new conversation begins with nothing, for every page of the notebook.
+    // A new conversation is empty, for every page of the notebook.
     let mut other = room.page().await;
     other.next_chat().await;
     open(&mut page, true).await;
@@ -106,7 +106,7 @@ async fn messages_wait_in_a_queue_can_be_withdrawn_and_a_page_that_comes_back_ge
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_allowed_always_is_not_asked_again_in_a_new_conversation_either() {
+async fn a_permanent_permission_holds_in_new_conversations() {
     let run = || Said::call("python", json!({ "code": "print(6 * 7)" }));
     let room =
         Room::new([run(), Said::text(&["No?"]), run(), Said::text(&["Yes."]), run(), Said::text(&["Yes."])])
@@ -131,7 +131,7 @@ async fn what_is_allowed_always_is_not_asked_again_in_a_new_conversation_either(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_model_it_is_said_what_to_do_and_settings_count_from_the_next_message_on() {
+async fn without_a_model_a_hint_is_shown_and_settings_apply_to_the_next_message() {
     let room = Room::new([Said::text(&["Hello."])]).await;
     std::fs::write(room.site.bed.home.path().join("config.toml"), "").unwrap();
     let (mut page, _) = room.site.page().await;
@@ -146,7 +146,7 @@ async fn without_a_model_it_is_said_what_to_do_and_settings_count_from_the_next_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_key_of_who_opened_the_page_goes_to_the_provider_and_to_nobody_else() {
+async fn the_users_key_goes_to_the_provider_only() {
     let show = "import os; print([name for name, value in os.environ.items() if 'hush' in value])";
     let mut room = Room::new([Said::call("python", json!({ "code": show })), Said::text(&["None."])]).await;
     room.settings("run_code = \"allow\"\n");

@@ -1,4 +1,4 @@
-//! Going back to before a message.
+//! Rewinds a conversation to before a message.
 
 use serde_json::json;
 use testkit::Said;
@@ -10,7 +10,7 @@ fn write(cell: &str, content: &str) -> Said {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_is_gone_back_to_with_all_that_came_after_it_and_what_the_person_did_stays() {
+async fn rewinding_removes_later_turns_and_keeps_the_persons_edits() {
     let room = Room::new([
         write("a", "x = 2"),
         Said::text(&["Two."]),
@@ -48,7 +48,7 @@ async fn a_message_is_gone_back_to_with_all_that_came_after_it_and_what_the_pers
     let unknown = page.on_chat("restore", restore(&json!("nowhere"))).await;
     assert_eq!(unknown["Err"]["kind"], json!("no_such_turn"));
 
-    // The model is told, once; and while it answers nothing is gone back to.
+    // The model is told once. During an answer nothing can be rewound.
     send(&mut page, message("agent", "and now?")).await;
     room.models.wait_for(6);
     let busy = page.on_chat("restore", restore(&turns[0])).await;

@@ -1,4 +1,4 @@
-//! Talk about one cell: the model looks and proposes, and nothing is changed by that.
+//! A conversation about one cell: the model reads and proposes, and changes nothing.
 
 use serde_json::{Value, json};
 use testkit::Said;
@@ -6,7 +6,7 @@ use testkit::Said;
 use super::{Room, done, find, message, tools, until, words};
 use crate::site::Page;
 
-/// Says something about the cell `a`. Tells the name of the conversation.
+/// Sends a message about the cell `a`. Returns the id of the conversation.
 async fn say(page: &mut Page, message: Value) -> String {
     page.open_chat(Some("a"), false).await;
     assert_eq!(page.on_chat("say", json!({ "message": message })).await, done(true));
@@ -14,7 +14,7 @@ async fn say(page: &mut Page, message: Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_proposal_is_told_and_nothing_else_can_be_done_from_a_cell() {
+async fn a_cell_conversation_can_only_propose() {
     let propose = |source: &str| Said::call("propose_change", json!({ "source": source }));
     let room = Room::new([
         Said::call("update_notebook_cell", json!({ "cell": "a", "content": "gone" }))
@@ -32,7 +32,7 @@ async fn a_proposal_is_told_and_nothing_else_can_be_done_from_a_cell() {
     ])
     .await;
     let (mut page, _) = room.site.page().await;
-    // Nothing is attached and nothing is in front: at a cell its notebook is worked on all the same.
+    // Nothing is attached or active: a conversation at a cell works on its notebook all the same.
     let mut said = message("agent", "print it");
     (said["is_attached"], said["outputs"]) = (json!(false), json!(["a"]));
     let name = say(&mut page, said).await;
@@ -68,7 +68,7 @@ async fn a_proposal_is_told_and_nothing_else_can_be_done_from_a_cell() {
     assert!(sent.contains("- cells: 2") && sent.contains("Output of cell a"), "{sent}");
     assert!(asked[0].body["system"][0]["text"].as_str().unwrap().contains("`propose_change`"));
 
-    // What is said next about the cell goes on from there, also on a page that has come back.
+    // The next message about the cell continues there, also on a page that reconnected.
     drop(page);
     let mut page = room.page().await;
     page.open_chat(Some("a"), false).await;
@@ -79,7 +79,7 @@ async fn a_proposal_is_told_and_nothing_else_can_be_done_from_a_cell() {
     assert_eq!(find(&told, "proposal")["source"], json!("x = 3"));
     assert!(room.models.asked()[3].body["messages"].to_string().contains("print it"));
 
-    // The chat beside the notebook knows nothing of it, and one that was ended begins anew.
+    // The chat of the notebook is separate, and a closed conversation starts anew.
     assert_eq!(page.on_chat("end", json!({})).await, done(true));
     assert_eq!(page.on_chat("end", json!({})).await, done(false));
     room.models.say([Said::text(&["Hm?"]).held()]);
@@ -88,14 +88,14 @@ async fn a_proposal_is_told_and_nothing_else_can_be_done_from_a_cell() {
     assert!(!sent.contains("shorter"), "{sent}");
     assert_eq!(page.on_chat("end", json!({})).await, done(true));
 
-    // One that was ended in the middle of an answer keeps nobody from hearing of the next.
+    // A conversation closed during an answer does not block the next one.
     room.models.say([Said::text(&["Here."])]);
     say(&mut page, message("ask", "again")).await;
     assert_eq!(words(&until(&mut page, "ended").await), "Here.");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_proposal_has_what_the_model_was_not_shown() {
+async fn a_proposal_keeps_redacted_text() {
     let token = format!("ghp_{}", "aB3dE5fG7hJ9kL2mN4pQ6rS8tU0vW1xY3zA5");
     let propose = |source: &str| Said::call("propose_change", json!({ "source": source }));
     let mark = "[redacted: GitHub token]";

@@ -1,4 +1,4 @@
-//! Conversations outlive the host, without anything that lets in elsewhere.
+//! Conversations outlive the host, without any credentials.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -18,7 +18,7 @@ fn files(room: &Room) -> Vec<PathBuf> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_conversation_goes_on_at_the_next_host_and_a_new_one_forgets_it() {
+async fn a_conversation_continues_at_the_next_host_until_a_new_one_starts() {
     let mut room = Room::new([
         Said::text(&["I change ", "it."])
             .and_call("update_notebook_cell", json!({ "cell": "a", "content": "x = 2" })),
@@ -31,7 +31,7 @@ async fn a_conversation_goes_on_at_the_next_host_and_a_new_one_forgets_it() {
     send(&mut page, message("agent", "change it; my key is hush-hush-hush")).await;
     let before = until(&mut page, "ended").await;
     drop(page);
-    // It is written beside the conversation.
+    // It is written in parallel to the conversation.
     soon(async {
         while files(&room).iter().all(|file| file.extension().is_none_or(|ending| ending != "json")) {
             sleep(Duration::from_millis(10)).await;
@@ -49,7 +49,7 @@ async fn a_conversation_goes_on_at_the_next_host_and_a_new_one_forgets_it() {
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     assert!(!fs::read_to_string(&file).unwrap().contains("hush"));
 
-    // The model knows what was said, and what it changed can still be taken back.
+    // The model knows the earlier messages, and its change can still be undone.
     send(&mut page, message("agent", "are you there?")).await;
     assert_eq!(words(&until(&mut page, "ended").await), "Still here.");
     let sent = room.models.asked()[2].body["messages"].to_string();

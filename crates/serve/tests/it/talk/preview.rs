@@ -1,12 +1,12 @@
-//! What a person is shown of what would be sent is what is sent.
+//! The preview of a message equals the message that is sent.
 
 use serde_json::{Value, json};
-use testkit::{Asked, Said};
+use testkit::{ModelRequest, Said};
 
 use super::{Room, message, send, until};
 
-/// The texts of what was sent, message by message.
-fn texts(asked: &Asked) -> Vec<(String, Vec<String>)> {
+/// The texts of a request, message by message.
+fn texts(asked: &ModelRequest) -> Vec<(String, Vec<String>)> {
     let part = |part: &Value| match part["type"].as_str().unwrap() {
         "text" => part["text"].as_str().unwrap().to_owned(),
         "tool_use" => format!("[calls {}] {}", part["name"].as_str().unwrap(), part["input"]),
@@ -20,7 +20,7 @@ fn texts(asked: &Asked) -> Vec<(String, Vec<String>)> {
     asked.body["messages"].as_array().unwrap().iter().map(message).collect()
 }
 
-fn check(seen: &Value, asked: &Asked) {
+fn check(seen: &Value, asked: &ModelRequest) {
     assert_eq!(seen["instructions"], asked.body["system"][0]["text"]);
     let tools = |tools: &Value| -> Vec<(Value, Value)> {
         let tools = tools.as_array().unwrap().iter();
@@ -35,7 +35,7 @@ fn check(seen: &Value, asked: &Asked) {
         let mut text = shown["text"].as_str().unwrap();
         for part in parts {
             let at = text.find(part.as_str()).unwrap_or_else(|| panic!("{part:?} is not in {text:?}"));
-            // Nothing but the name of the tool stands between what is sent.
+            // Only the name of the tool is between the texts.
             assert!(at < 40, "{text}");
             text = &text[at + part.len()..];
         }
@@ -46,7 +46,7 @@ fn check(seen: &Value, asked: &Asked) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_shown_is_what_is_sent_and_the_key_is_in_neither() {
+async fn the_preview_equals_the_request_and_has_no_key() {
     let room = Room::new([
         Said::text(&["I look."]).and_call("get_notebook_cells", json!({})),
         Said::text(&["Fine."]),

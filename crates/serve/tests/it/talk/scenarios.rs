@@ -1,4 +1,4 @@
-//! A notebook is worked on when it is attached and in front.
+//! The assistant works on a notebook that is attached and active.
 
 use std::fs;
 
@@ -10,15 +10,15 @@ use testkit::Said;
 use super::{Room, find, look, send, tools, until};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_eight_scenarios_hold_for_what_is_said_on_a_page() {
+async fn the_eight_scenarios_hold_on_a_page() {
     const ALL: &[&str] = &["ask", "edit", "agent"];
     enum Front {
         Own,
         Other,
         Nothing,
     }
-    // Whether the page's notebook is attached, others that are, what is in front, modes, and whether there are tools to
-    // look and to change with.
+    // Columns: page's notebook attached, other notebooks attached, active notebook, modes, tools to
+    // read, tools to change.
     let one: &[&str] = &[];
     let two: &[&str] = &["other.ipynb"];
     let scenarios = [
@@ -62,7 +62,7 @@ async fn the_eight_scenarios_hold_for_what_is_said_on_a_page() {
             for tool in ["run_notebook_cells", "add_notebook_cell", "update_notebook_cell"] {
                 assert_eq!(tools(sent).iter().any(|name| name == tool), changes, "{at}: {tool}");
             }
-            // The state of the notebook goes along where it is worked on.
+            // The state of the notebook is sent where the assistant works on it.
             let body = sent.body["messages"].to_string();
             assert_eq!(body.contains("- cells: 2"), looks, "{at}: {body}");
         }

@@ -1,4 +1,4 @@
-//! People who type in the same cell, answers that are stopped, and providers that fail.
+//! Concurrent typing, stopped answers, and failing providers.
 
 use serde_json::{Value, json};
 use testkit::Said;
@@ -6,7 +6,7 @@ use testkit::Said;
 use super::{Room, done, find, look, message, send, until, words};
 use crate::site::{typed, version};
 
-/// A model reads, a person types, and the model writes what it thinks is right. Returns what came of that.
+/// A model reads, a person types, and the model writes its version. Returns the outcome.
 async fn while_typing(typing: &[&str], writing: &str) -> (Room, Value) {
     let room = Room::new([
         Said::text(&["I read", "."])
@@ -20,7 +20,7 @@ async fn while_typing(typing: &[&str], writing: &str) -> (Room, Value) {
     super::open(&mut page, false).await;
     send(&mut page, message("agent", "change it")).await;
     until(&mut page, "text").await;
-    // The model was told of the notebook as it was.
+    // The model saw the notebook before this edit.
     version(&page.submit(whole["version"].as_u64().unwrap(), 1, typed("a", 5, typing)).await);
     room.models.release();
     let told = until(&mut page, "ended").await;
@@ -28,7 +28,7 @@ async fn while_typing(typing: &[&str], writing: &str) -> (Room, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_person_types_and_what_the_model_writes_are_merged_where_both_can_stay() {
+async fn typing_and_edits_of_the_model_are_merged() {
     let (room, result) = while_typing(&["", "mine = 1"], "import os\nx = 1").await;
     assert_eq!(result["is_failure"], json!(false), "{result}");
     assert_eq!(room.sources(), ["import os\nx = 1\nmine = 1", "y = 1"]);
@@ -36,7 +36,7 @@ async fn what_a_person_types_and_what_the_model_writes_are_merged_where_both_can
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn where_both_cannot_stay_the_model_is_refused_and_what_was_typed_stays() {
+async fn in_a_conflict_the_typed_text_stays_and_the_model_is_refused() {
     let (room, result) = while_typing(&["00 # mine"], "x = 2").await;
     assert_eq!((&result["is_failure"], &result["deeds"]), (&json!(true), &json!([])), "{result}");
     assert!(result["text"].as_str().unwrap().contains("x = 100 # mine"), "{result}");
@@ -45,7 +45,7 @@ async fn where_both_cannot_stay_the_model_is_refused_and_what_was_typed_stays() 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stop_ends_the_answer_and_only_one_that_means_it_ends_what_runs() {
+async fn a_stop_ends_the_answer_and_leaves_the_kernel_running() {
     let endless = json!({ "cell": "a", "content": "print('begun')\nwhile True: pass", "run": true });
     let room = Room::new([
         Said::text(&["A long", " story."]).held(),
@@ -67,7 +67,7 @@ async fn a_stop_ends_the_answer_and_only_one_that_means_it_ends_what_runs() {
     page.told(|news| news["outputs"]["a"].to_string().contains("begun")).await;
     page.on_chat("stop", json!({ "stop": "answer" })).await;
     until(&mut page, "ended").await;
-    // The kernel was left alone, and it is said that it still runs; whoever means it ends that, too.
+    // The kernel still runs, and a notice says so. A second stop can end it too.
     let whole = page.open(&room.site.path, &[]).await;
     assert_eq!(whole["conditions"]["a"]["activity"], json!("running"), "{whole}");
     assert_eq!(page.next_chat().await["runs_on"], json!(true));
@@ -78,7 +78,7 @@ async fn a_stop_ends_the_answer_and_only_one_that_means_it_ends_what_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stop_that_means_the_kernel_interrupts_what_the_answer_runs() {
+async fn a_stop_with_the_kernel_interrupts_the_running_code() {
     let endless = json!({ "cell": "a", "content": "print('begun')\nwhile True: pass", "run": true });
     let room = Room::new([Said::call("update_notebook_cell", endless), Said::text(&["?"])]).await;
     room.settings("run_code = \"allow\"\n");
@@ -95,7 +95,7 @@ async fn a_stop_that_means_the_kernel_interrupts_what_the_answer_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_provider_that_is_busy_is_asked_again_and_one_that_is_gone_is_told_of() {
+async fn a_busy_provider_is_retried_and_a_missing_one_is_reported() {
     let mut room = Room::new([
         Said::refusal(429, "slow down").header("retry-after", "0"),
         Said::text(&["half of"]).cut(),
@@ -108,7 +108,7 @@ async fn a_provider_that_is_busy_is_asked_again_and_one_that_is_gone_is_told_of(
     let told = until(&mut page, "ended").await;
     let again: Vec<&str> = told.iter().filter_map(|told| told["again"]["message"].as_str()).collect();
     assert_eq!(again.len(), 2, "{told:?}");
-    // Words before an answer broke off do not count, and were told before that was known.
+    // Text of an answer that broke off was streamed before the retry, and does not count.
     assert!(words(&told).ends_with("Whole."), "{told:?}");
     assert_eq!(find(&told, "ended")["ending"], json!("done"));
 
@@ -117,7 +117,7 @@ async fn a_provider_that_is_busy_is_asked_again_and_one_that_is_gone_is_told_of(
     let failed = &find(&told, "ended")["ending"]["failed"];
     assert!(failed["message"].is_string() && failed["hint"].is_string(), "{told:?}");
 
-    // Nobody answers at the address any more: that is told at last, and the next message is taken all the same.
+    // The provider is gone. The error is reported, and the next message is still accepted.
     let gone = std::mem::replace(&mut room.models, testkit::Models::start([Said::text(&["Back."])]));
     drop(gone);
     send(&mut page, message("ask", "anyone?")).await;

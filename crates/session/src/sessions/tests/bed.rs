@@ -2,20 +2,19 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use cellist_kernel::order::Way;
 use cellist_kernel::{Death, Error, Future, Order, Result, Started, State};
 use cellist_output::{Ansi, Limits};
-use cellist_settings::Home;
+use cellist_settings::{Home, Settings};
 use cellist_store::artifact::{Artifacts, Retention};
 use testkit::{Scratch, until};
 use tokio::sync::{Semaphore, watch};
 
-use crate::execution::{Limit, Reading};
+use crate::execution::Reading;
 use crate::sessions::{
-    Call, CallReport, Code, KernelMode, Kind, Launcher, Means, Policy, RetryOnCrash, SessionKey,
-    SessionState, SessionView, Sessions, Ticket, Workplace,
+    CallReport, Code, Kind, Launcher, Means, Policy, RunRules, SessionCall, SessionKey, SessionState,
+    SessionView, Sessions, Ticket, Workplace,
 };
 use crate::told::Told;
 
@@ -157,25 +156,12 @@ pub(crate) fn key(session: &str) -> SessionKey {
 }
 
 /// A call with all that is usual.
-pub(crate) fn call(session: &str, cells: &[&str]) -> Call {
+pub(crate) fn call(session: &str, cells: &[&str]) -> SessionCall {
     let code = |code: &&str| Code { code: (*code).to_owned(), ..Code::default() };
-    Call {
-        key: key(session),
-        kind: Kind::Tool,
-        owner: None,
-        order: Order::new(Way::Runner { python: "/py".into() }, "/"),
-        cells: cells.iter().map(code).collect(),
-        limit: Limit::None,
-        grace: Duration::from_secs(5),
-        on_stuck: None,
-        reset: false,
-        retry: RetryOnCrash::Auto,
-        mode: KernelMode::Session,
-        reading: Reading::new(Limits::for_screen(), Ansi::Remove),
-        rights: None,
-        caller: None,
-        outputs: None,
-    }
+    let order = Order::new(Way::Runner { python: "/py".into() }, "/");
+    let rules = RunRules::new(&Settings::default(), Reading::new(Limits::for_screen(), Ansi::Remove));
+    let call = SessionCall::new(key(session), Kind::Tool, order.into(), rules);
+    SessionCall { cells: cells.iter().map(code).collect(), ..call }
 }
 
 pub(crate) async fn done(ticket: &Ticket) -> CallReport {

@@ -68,7 +68,7 @@ async fn only_the_first_piece_of_a_call_is_always_run_again() {
     let bed = Bed::new();
     let retry = |cells: &[&str]| {
         let mut call = call("a", cells);
-        call.retry = RetryOnCrash::Always;
+        call.rules.retry = RetryOnCrash::Always;
         call
     };
     bed.run("a", "out 1").await;
@@ -87,7 +87,7 @@ async fn only_the_first_piece_of_a_call_is_always_run_again() {
 async fn who_wants_no_second_run_gets_none() {
     let bed = Bed::new();
     let mut never = call("a", &["die"]);
-    never.retry = RetryOnCrash::Never;
+    never.rules.retry = RetryOnCrash::Never;
     let report = done(&bed.sessions.call(never)).await;
     assert_eq!(bed.mill.heard(), ["die"]);
     assert_eq!(report.cells[0].report.notices, ["The kernel died: it exited with code 3.", LOST]);
@@ -119,7 +119,7 @@ async fn where_no_file_can_be_opened_idle_sessions_make_room_once() {
     // A second time in a row it is an error, and that of the system.
     bed.mill.failures.lock().unwrap().extend([none_left(), none_left()]);
     let error = bed.start("b", "out 3").done().await.unwrap_err();
-    assert!(error.to_string().contains("Too many open files"), "{error}");
+    assert!(error.to_string().contains("too many open files"), "{error}");
     let report = bed.run("idle", "out 4").await;
     assert_eq!(
         report.cells[0].report.notices,

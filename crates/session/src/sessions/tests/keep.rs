@@ -40,7 +40,7 @@ async fn the_least_recently_used_idle_session_makes_room_and_a_busy_one_never() 
     assert!(error.hint().unwrap().contains("cellist sessions stop ID"));
     // Notebooks and terminals find room all the same.
     for kind in [Kind::Notebook { path: "/nb.ipynb".into() }, Kind::Terminal] {
-        let other = crate::sessions::Call { kind, ..call("n", &["out 1"]) };
+        let other = crate::sessions::SessionCall { kind, ..call("n", &["out 1"]) };
         assert_eq!(done(&bed.sessions.call(other)).await.status, Status::Ok);
     }
     // One that made room says so when it comes back.
@@ -60,7 +60,8 @@ async fn the_kernel_of_a_notebook_stays_for_an_hour_after_its_last_user_left_and
     bed.sessions.join(page.clone());
     bed.sessions.join(agent.clone());
     let kind = Kind::Notebook { path: "/nb.ipynb".into() };
-    done(&bed.sessions.call(crate::sessions::Call { kind: kind.clone(), ..call("nb", &["out 1"]) })).await;
+    done(&bed.sessions.call(crate::sessions::SessionCall { kind: kind.clone(), ..call("nb", &["out 1"]) }))
+        .await;
     bed.sessions.attach(&page, &key("nb")).unwrap();
     bed.sessions.attach(&agent, &key("nb")).unwrap();
     tokio::time::sleep(minutes(300)).await;
@@ -77,7 +78,8 @@ async fn the_kernel_of_a_notebook_stays_for_an_hour_after_its_last_user_left_and
     tokio::time::sleep(minutes(2)).await;
     assert_eq!(bed.names(), Vec::<String>::new());
     assert_eq!(bed.sessions.gone(&key("nb")).as_deref(), Some("the last one was idle for 1 hour"));
-    let report = done(&bed.sessions.call(crate::sessions::Call { kind, ..call("nb", &["raise E x"]) })).await;
+    let report =
+        done(&bed.sessions.call(crate::sessions::SessionCall { kind, ..call("nb", &["raise E x"]) })).await;
     assert_eq!(text(&report), "E x\n[New kernel: the last one was idle for 1 hour. Earlier state is gone.]");
 }
 
@@ -87,7 +89,7 @@ async fn what_nobody_uses_ends_after_five_minutes_and_what_runs_or_has_an_owner_
     let owner = OwnerId("page".into());
     bed.sessions.join(owner.clone());
     bed.run("idle", "out 1").await;
-    let owned = crate::sessions::Call { owner: Some(owner.clone()), ..call("owned", &["out 1"]) };
+    let owned = crate::sessions::SessionCall { owner: Some(owner.clone()), ..call("owned", &["out 1"]) };
     done(&bed.sessions.call(owned)).await;
     let busy = bed.start("busy", "hang");
     begun(&busy).await;
@@ -108,7 +110,7 @@ async fn a_shared_session_ends_when_the_last_of_its_owners_leaves() {
     let [one, two] = ["one", "two"].map(|name| OwnerId(name.into()));
     for owner in [&one, &two] {
         bed.sessions.join(owner.clone());
-        let shared = crate::sessions::Call { owner: Some(owner.clone()), ..call("a", &["out 1"]) };
+        let shared = crate::sessions::SessionCall { owner: Some(owner.clone()), ..call("a", &["out 1"]) };
         done(&bed.sessions.call(shared)).await;
     }
     assert_eq!(bed.view("a").owners, [one.clone(), two.clone()]);
@@ -130,7 +132,7 @@ async fn what_an_owner_left_running_goes_on_to_its_end() {
     let bed = Bed::new();
     let owner = OwnerId("client".into());
     bed.sessions.join(owner.clone());
-    let owned = |code| crate::sessions::Call { owner: Some(owner.clone()), ..call("a", &[code]) };
+    let owned = |code| crate::sessions::SessionCall { owner: Some(owner.clone()), ..call("a", &[code]) };
     let running = bed.sessions.call(owned("hang"));
     let waiting = bed.sessions.call(owned("out 2"));
     begun(&running).await;
@@ -147,7 +149,7 @@ async fn a_kernel_for_one_call_goes_whatever_comes_of_the_call() {
     let bed = Bed::new();
     let one_call = |code: &str| {
         let mut call = call("a", &[code]);
-        (call.mode, call.limit) = (KernelMode::PerCall, Limit::Given(Duration::from_secs(1)));
+        (call.rules.mode, call.rules.limit) = (KernelMode::PerCall, Limit::Given(Duration::from_secs(1)));
         bed.sessions.call(call)
     };
     for (code, expected) in [

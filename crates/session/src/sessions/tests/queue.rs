@@ -70,7 +70,7 @@ async fn the_first_piece_that_fails_ends_the_call_and_names_itself() {
 async fn a_limit_is_for_the_whole_call_and_neither_for_waiting_nor_for_the_start() {
     let bed = Bed::gated();
     let mut limited = call("a", &["out 1", "hang"]);
-    limited.limit = Limit::Given(Duration::from_secs(30));
+    limited.rules.limit = Limit::Given(Duration::from_secs(30));
     let ticket = bed.sessions.call(limited.clone());
     let queued = bed.sessions.call(limited);
     tokio::time::sleep(Duration::from_secs(100)).await;
@@ -92,7 +92,7 @@ async fn a_limit_is_for_the_whole_call_and_neither_for_waiting_nor_for_the_start
 async fn a_call_that_was_handed_over_has_no_limit_but_its_callers() {
     let bed = Bed::new();
     let mut usual = call("a", &["hang"]);
-    usual.limit = Limit::Usual(Duration::from_secs(30));
+    usual.rules.limit = Limit::Usual(Duration::from_secs(30));
     let ticket = bed.sessions.call(usual);
     begun(&ticket).await;
     ticket.canceller().hand_over();

@@ -1,5 +1,6 @@
 //! Interrupts, restarts and ends on the wish of others than the caller.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_kernel::order::Way;
@@ -7,7 +8,7 @@ use testkit::until;
 
 use super::bed::{Bed, begun, call, count, done, key, text};
 use crate::execution::{KernelState, Limit, OnStuck, Status};
-use crate::sessions::{Call, Interruption, KernelMode, Kind, OwnerId, SessionError, SessionState};
+use crate::sessions::{Interruption, KernelMode, Kind, OwnerId, SessionCall, SessionError, SessionState};
 
 #[tokio::test(start_paused = true)]
 async fn an_interrupt_that_works_keeps_the_state() {
@@ -31,7 +32,7 @@ async fn code_that_does_not_stop_is_reported_and_runs_on_with_its_state() {
     let bed = Bed::deaf();
     bed.run("a", "out 1").await;
     let mut limited = call("a", &["hang"]);
-    limited.limit = Limit::Given(Duration::from_secs(2));
+    limited.rules.limit = Limit::Given(Duration::from_secs(2));
     let from = tokio::time::Instant::now();
     let ticket = bed.sessions.call(limited);
     let report = ticket.overdue().await;
@@ -84,17 +85,17 @@ async fn a_forced_interrupt_kills_code_that_does_not_stop_and_says_so() {
 
 #[tokio::test(start_paused = true)]
 async fn where_no_state_outlives_the_call_code_that_does_not_stop_is_killed() {
-    let kill = |change: fn(&mut Call)| {
+    let kill = |change: fn(&mut SessionCall)| {
         let mut call = call("a", &["hang"]);
-        call.limit = Limit::Given(Duration::from_secs(2));
+        call.rules.limit = Limit::Given(Duration::from_secs(2));
         change(&mut call);
         call
     };
-    let rules: [fn(&mut Call); 4] = [
-        |call| call.mode = KernelMode::PerCall,
-        |call| call.kind = Kind::Run { path: "/nb.ipynb".into() },
-        |call| (call.kind, call.on_stuck) = (Kind::Command, Some(OnStuck::Wait)),
-        |call| call.on_stuck = Some(OnStuck::Kill),
+    let rules: [fn(&mut SessionCall); 4] = [
+        |call| call.rules.mode = KernelMode::PerCall,
+        |call| call.kind = Kind::Run { path: Some("/nb.ipynb".into()) },
+        |call| (call.kind, call.rules.on_stuck) = (Kind::Command, Some(OnStuck::Wait)),
+        |call| call.rules.on_stuck = Some(OnStuck::Kill),
     ];
     for rule in rules {
         let bed = Bed::deaf();
@@ -102,8 +103,8 @@ async fn where_no_state_outlives_the_call_code_that_does_not_stop_is_killed() {
         assert_eq!(report.cells[0].report.kernel.state, KernelState::Lost, "{report:?}");
         assert!(!report.cells[0].report.still_running);
     }
-    let mut waits = kill(|call| call.kind = Kind::Run { path: "/nb.ipynb".into() });
-    waits.on_stuck = Some(OnStuck::Wait);
+    let mut waits = kill(|call| call.kind = Kind::Run { path: Some("/nb.ipynb".into()) });
+    waits.rules.on_stuck = Some(OnStuck::Wait);
     assert!(Bed::deaf().sessions.call(waits).overdue().await.cells[0].report.still_running);
 }
 
@@ -130,7 +131,7 @@ async fn code_that_does_not_stop_ends_when_the_last_owner_of_its_session_has_lef
     let bed = Bed::deaf();
     let owner = OwnerId("repl".to_owned());
     bed.sessions.join(owner.clone());
-    let ticket = bed.sessions.call(Call { owner: Some(owner.clone()), ..call("a", &["hang"]) });
+    let ticket = bed.sessions.call(SessionCall { owner: Some(owner.clone()), ..call("a", &["hang"]) });
     begun(&ticket).await;
     ticket.interrupt(false).await;
     bed.sessions.leave(&owner);
@@ -212,7 +213,7 @@ async fn a_call_that_wanted_another_python_is_told_which_one_it_got() {
     let bed = Bed::new();
     bed.run("a", "out 1").await;
     let mut other = call("a", &["out 2"]);
-    other.order.way = Way::Runner { python: "/other".into() };
+    Arc::make_mut(&mut other.order).way = Way::Runner { python: "/other".into() };
     let report = done(&bed.sessions.call(other.clone())).await;
     assert_eq!(
         report.notices,

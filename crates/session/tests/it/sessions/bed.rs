@@ -8,15 +8,14 @@ use std::time::Duration;
 use cellist_kernel::Order;
 use cellist_kernel::gateway::{Gateway, Target, Wanted, Which};
 use cellist_kernel::guard::Guard;
-use cellist_kernel::order::Way;
+use cellist_kernel::order::{KernelSurroundings, Way};
 use cellist_kernel::zmq::KernelCommand;
 use cellist_output::{Ansi, Limits};
-use cellist_session::execution::{Limit, Reading, Report};
+use cellist_session::execution::{Reading, Report};
 use cellist_session::sessions::{
-    Call, CallReport, Code, KernelMode, Kind, Means, Policy, RetryOnCrash, SessionKey, SessionView, Sessions,
-    Ticket,
+    CallReport, Code, Kind, Means, Policy, RunRules, SessionCall, SessionKey, SessionView, Sessions, Ticket,
 };
-use cellist_settings::Home;
+use cellist_settings::{Home, Settings};
 use cellist_store::artifact::{Artifacts, Retention};
 use testkit::{Flavour, Jupyter, Scratch, TOKEN, until};
 
@@ -75,34 +74,22 @@ impl Bed {
     }
 
     /// A call with all that is usual.
-    pub(crate) fn call(&self, session: &str, cells: &[&str]) -> Call {
+    pub(crate) fn call(&self, session: &str, cells: &[&str]) -> SessionCall {
         let code = |code: &&str| Code { code: (*code).to_owned(), ..Code::default() };
         let way = match self.backend {
             Backend::Runner => Way::Runner { python: testkit::python("nbformat") },
             Backend::Jupyter => Way::Jupyter(KernelCommand::ipykernel(&testkit::python("kernels"))),
             Backend::Gateway => Way::Gateway(target(self.gateway.as_ref().unwrap())),
         };
-        Call {
-            key: self.key(session),
-            kind: Kind::Tool,
-            owner: None,
-            order: Order {
-                environment: environment(&self.scratch),
-                has_pip: true,
-                ..Order::new(way, self.key(session).cwd)
-            },
-            cells: cells.iter().map(code).collect(),
-            limit: Limit::None,
-            grace: LONG,
-            on_stuck: None,
-            reset: false,
-            retry: RetryOnCrash::Auto,
-            mode: KernelMode::Session,
-            reading: Reading::new(Limits::for_screen(), Ansi::Remove),
-            rights: None,
-            caller: None,
-            outputs: None,
-        }
+        let order = Order {
+            environment: environment(&self.scratch),
+            around: KernelSurroundings { has_pip: true, ..KernelSurroundings::default() },
+            ..Order::new(way, self.key(session).cwd)
+        };
+        let reading = Reading::new(Limits::for_screen(), Ansi::Remove);
+        let rules = RunRules { grace: LONG, ..RunRules::new(&Settings::default(), reading) };
+        let call = SessionCall::new(self.key(session), Kind::Tool, order.into(), rules);
+        SessionCall { cells: cells.iter().map(code).collect(), ..call }
     }
 
     /// Runs code in a session to its end.

@@ -69,7 +69,7 @@ async fn code_that_stood_on_earlier_state_is_not_run_again_unless_that_is_wanted
         std::fs::remove_file(bed.key("s").cwd.join("ran")).unwrap();
         bed.run("s", "x = 1").await;
         let mut always = bed.call("s", &[DIE_ONCE]);
-        always.retry = RetryOnCrash::Always;
+        always.rules.retry = RetryOnCrash::Always;
         let report = last(done(&bed.sessions.call(always)).await);
         assert_eq!(report.status, Status::Ok);
         let new = "[New kernel: the last one was ended by SIGKILL. Earlier state is gone.]";

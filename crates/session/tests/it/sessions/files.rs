@@ -7,7 +7,7 @@ use cellist_kernel::process::raise_open_files;
 use cellist_session::execution::Status;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use cellist_session::sessions::OwnerId;
+use cellist_session::sessions::{Kind, OwnerId};
 
 use super::bed::{BOTH, Backend, Bed, done, in_time, last};
 use crate::bed::{role, start};
@@ -73,5 +73,26 @@ async fn code_finds_the_file_of_its_session_and_the_folder_of_the_artifacts() {
         in_time(bed.sessions.close()).await;
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
         bed.end().await;
+    }
+}
+
+#[tokio::test]
+async fn the_session_of_a_single_run_has_no_name_and_no_owner_in_its_file() {
+    for backend in BOTH {
+        for notebook in [None, Some("/nb.ipynb")] {
+            let bed = Bed::new(backend);
+            let look = "import json, os\nprint(json.dumps(json.load(open(os.environ['PI_SESSION_FILE']))))";
+            let mut call = bed.call("s", &[look]);
+            (call.kind, call.owner) =
+                (Kind::Run { path: notebook.map(Into::into) }, Some(OwnerId("one".into())));
+            let cwd = call.key.cwd.display().to_string();
+            let path = notebook.map_or("null".to_owned(), |path| format!("{path:?}"));
+            let printed = last(done(&bed.sessions.call(call)).await).text;
+            let content = format!(
+                r#"{{"session": null, "cwd": "{cwd}", "notebook": {path}, "mode": null, "owner": null}}"#
+            );
+            assert_eq!(printed, format!("{content}\n"), "{backend:?}");
+            bed.end().await;
+        }
     }
 }

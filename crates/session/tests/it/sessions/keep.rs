@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cellist_session::execution::Status;
-use cellist_session::sessions::{Call, OwnerId, Policy, SessionError};
+use cellist_session::sessions::{OwnerId, Policy, SessionCall, SessionError};
 use testkit::until;
 
 use super::bed::{BOTH, Bed, done, is_alive, until_shown};
@@ -40,8 +40,10 @@ async fn a_kernel_that_nobody_uses_ends_and_one_with_an_owner_stays() {
         let bed = Bed::with(backend, Policy { idle_timeout: soon, sweep: soon, ..Policy::default() });
         let owner = OwnerId("page".into());
         bed.sessions.join(owner.clone());
-        let owned =
-            Call { owner: Some(owner.clone()), ..bed.call("owned", &["import os\nprint(os.getpid())"]) };
+        let owned = SessionCall {
+            owner: Some(owner.clone()),
+            ..bed.call("owned", &["import os\nprint(os.getpid())"])
+        };
         let owned: u32 = super::bed::last(done(&bed.sessions.call(owned)).await).text.trim().parse().unwrap();
         let idle: u32 = bed.run("idle", "import os\nprint(os.getpid())").await.text.trim().parse().unwrap();
         until(|| !is_alive(idle)).await;

@@ -57,7 +57,8 @@ async fn a_limit_on_a_call_in_c_reports_that_it_goes_on_and_the_state_survives()
         bed.run("s", "precious = 42").await;
         let lock = Lock::new(&bed).await;
         let mut call = bed.call("s", &[IN_C]);
-        (call.limit, call.grace) = (Limit::Given(Duration::from_secs(1)), Duration::from_millis(50));
+        (call.rules.limit, call.rules.grace) =
+            (Limit::Given(Duration::from_secs(1)), Duration::from_millis(50));
         let ticket = bed.sessions.call(call);
         let so_far = last(in_time(ticket.overdue()).await);
         assert_eq!((so_far.still_running, so_far.kernel.state), (true, KernelState::Unknown), "{backend:?}");
@@ -78,7 +79,7 @@ async fn a_limit_interrupts_and_the_state_survives() {
         let bed = Bed::new(backend);
         bed.run("s", "x = 1").await;
         let mut call = bed.call("s", &[SLEEP]);
-        call.limit = Limit::Given(Duration::from_secs(1));
+        call.rules.limit = Limit::Given(Duration::from_secs(1));
         let report = last(done(&bed.sessions.call(call)).await);
         assert_eq!((report.status, report.exit_code, report.cancelled), (Status::Timeout, None, true));
         assert!(
@@ -97,8 +98,8 @@ async fn code_that_does_not_stop_is_killed_where_that_is_the_rule() {
         let bed = Bed::new(backend);
         let mut call = bed.call("s", &[DEAF]);
         // Time enough to become deaf, on a busy machine too.
-        (call.limit, call.grace) = (Limit::Given(Duration::from_secs(5)), Duration::from_secs(1));
-        call.on_stuck = Some(OnStuck::Kill);
+        (call.rules.limit, call.rules.grace) = (Limit::Given(Duration::from_secs(5)), Duration::from_secs(1));
+        call.rules.on_stuck = Some(OnStuck::Kill);
         let ticket = bed.sessions.call(call);
         until(|| bed.sessions.list().iter().any(|view| view.pid.is_some())).await;
         let pid = bed.pid("s");
@@ -129,7 +130,7 @@ async fn an_interrupt_never_costs_the_state_however_late_the_code_stops() {
         // A gateway may pass the interrupt on when the call in C is over; then it ends the sleep behind it.
         for code in [IN_C, &catches] {
             let mut call = bed.call("s", &[code]);
-            call.grace = Duration::from_millis(50);
+            call.rules.grace = Duration::from_millis(50);
             let ticket = bed.sessions.call(call);
             match code == IN_C {
                 true => lock.until_waited_for().await,
@@ -178,7 +179,7 @@ async fn force_and_restart_end_code_that_does_not_stop_and_say_that_the_state_is
                 bed.run("s", "precious = 42").await;
                 let lock = Lock::new(&bed).await;
                 let mut call = bed.call("s", &[code]);
-                call.grace = Duration::from_millis(50);
+                call.rules.grace = Duration::from_millis(50);
                 let ticket = bed.sessions.call(call);
                 match code == IN_C {
                     true => lock.until_waited_for().await,
@@ -254,7 +255,7 @@ async fn a_kernel_for_one_call_is_gone_after_it_whatever_came_of_the_call() {
             // Whole or not at all: a limit may come at any moment.
             let tells = "import os; open('new', 'w').write(str(os.getpid())); os.replace('new', 'pid')";
             let mut call = bed.call("s", &[&format!("{tells}\n{code}")]);
-            (call.mode, call.grace) = (KernelMode::PerCall, LONG);
+            (call.rules.mode, call.rules.grace) = (KernelMode::PerCall, LONG);
             call
         };
         let pid = || std::fs::read_to_string(bed.key("s").cwd.join("pid")).unwrap().parse::<u32>().unwrap();
@@ -265,7 +266,7 @@ async fn a_kernel_for_one_call_is_gone_after_it_whatever_came_of_the_call() {
             assert_eq!((report.status, is_alive(pid())), (expected, false), "{backend:?}: {code}");
         }
         let mut limited = per_call(SLEEP);
-        limited.limit = Limit::Given(Duration::from_secs(1));
+        limited.rules.limit = Limit::Given(Duration::from_secs(1));
         assert_eq!(done(&bed.sessions.call(limited)).await.status, Status::Timeout);
         assert!(!is_alive(pid()), "{backend:?}: timeout");
         let cancelled = bed.sessions.call(per_call(SLEEP));

@@ -1,5 +1,5 @@
-# Lists the variables of a kernel as JSON. Runs hidden, leaves nothing behind, and calls no code of the user: a value of a
-# type that it does not know is described by its type alone.
+# Lists the variables of a kernel as JSON. Runs hidden, leaves no trace, and calls no code of the user. A value
+# of an unknown type is described by its type alone.
 def _cellist_variables(namespace, names, most, width):
     import datetime
     import decimal
@@ -19,7 +19,7 @@ def _cellist_variables(namespace, names, most, width):
     MOST_VALUES = 5000000
     deadline = time.monotonic() + 1.0
 
-    # Read through `type` itself: a metaclass may answer with code of its own.
+    # Read through `type` itself: a metaclass may run its own code.
     type_name = type.__dict__["__name__"].__get__
     type_module = type.__dict__["__module__"].__get__
 
@@ -28,8 +28,22 @@ def _cellist_variables(namespace, names, most, width):
         return issubclass(type(value), kinds)
 
     scalars = {
-        bool, int, float, complex, type(None), type(Ellipsis), range, slice, datetime.date, datetime.datetime,
-        datetime.time, datetime.timedelta, decimal.Decimal, fractions.Fraction, pathlib.PosixPath, pathlib.WindowsPath,
+        bool,
+        int,
+        float,
+        complex,
+        type(None),
+        type(Ellipsis),
+        range,
+        slice,
+        datetime.date,
+        datetime.datetime,
+        datetime.time,
+        datetime.timedelta,
+        decimal.Decimal,
+        fractions.Fraction,
+        pathlib.PosixPath,
+        pathlib.WindowsPath,
     }
     containers = {str, bytes, bytearray, list, tuple, dict, set, frozenset}
 
@@ -49,7 +63,7 @@ def _cellist_variables(namespace, names, most, width):
                 return text if len(text) <= self.maxother else text[: self.maxother - 3] + "..."
             return "<%s>" % type_name(kind)
 
-        # In their own order: sorting compares, and that is code of the values.
+        # Unsorted: sorting would call the comparison code of the values.
         def repr_dict(self, value, level):
             return self.some("{", value.items(), "}", len(value), self.maxdict, level, pair=True)
 
@@ -73,7 +87,9 @@ def _cellist_variables(namespace, names, most, width):
             shown = []
             for value in itertools.islice(values, bound):
                 if pair:
-                    shown.append("%s: %s" % (self.repr1(value[0], level - 1), self.repr1(value[1], level - 1)))
+                    shown.append(
+                        "%s: %s" % (self.repr1(value[0], level - 1), self.repr1(value[1], level - 1))
+                    )
                 else:
                     shown.append(self.repr1(value, level - 1))
             if length > bound:
@@ -81,9 +97,31 @@ def _cellist_variables(namespace, names, most, width):
             return left + ", ".join(shown) + right
 
     plain = {
-        "Timestamp", "Timedelta", "NaTType", "NAType", "Period", "Interval",
-        "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-        "bool_", "bool", "str_", "bytes_", "datetime64", "timedelta64", "complex64", "complex128",
+        "Timestamp",
+        "Timedelta",
+        "NaTType",
+        "NAType",
+        "Period",
+        "Interval",
+        "float16",
+        "float32",
+        "float64",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "bool_",
+        "bool",
+        "str_",
+        "bytes_",
+        "datetime64",
+        "timedelta64",
+        "complex64",
+        "complex128",
     }
     short = Short()
     short.maxstring = short.maxother = short.maxlong = width
@@ -103,7 +141,7 @@ def _cellist_variables(namespace, names, most, width):
             return None
 
     def exact(name):
-        # Names are told as Python writes them, so that a blank at either end is seen.
+        # As Python writes a name, so that a blank at either end shows.
         text = short.repr(name) if type(name) in containers or type(name) in scalars else narrow.repr(name)
         return text
 
@@ -145,7 +183,11 @@ def _cellist_variables(namespace, names, most, width):
                 row["left_out"] = True
                 return
             row["missing"] = int(pandas.isna(series).sum())
-            if row["missing"] < len(series) and getattr(dtype, "kind", "O") in "iufM" and not getattr(dtype, "ordered", None):
+            if (
+                row["missing"] < len(series)
+                and getattr(dtype, "kind", "O") in "iufM"
+                and not getattr(dtype, "ordered", None)
+            ):
                 row["range"] = [bare(series.min()), bare(series.max())]
 
     def dtype_of(dtype):
@@ -209,7 +251,18 @@ def _cellist_variables(namespace, names, most, width):
             row.pop("preview", None)
 
     libraries = (
-        "numpy", "pandas", "polars", "torch", "tensorflow", "jax", "jaxlib", "xarray", "scipy", "cupy", "pyarrow", "dask",
+        "numpy",
+        "pandas",
+        "polars",
+        "torch",
+        "tensorflow",
+        "jax",
+        "jaxlib",
+        "xarray",
+        "scipy",
+        "cupy",
+        "pyarrow",
+        "dask",
     )
     lengths = {list.__len__, tuple.__len__, dict.__len__, set.__len__, frozenset.__len__, str.__len__}
 
@@ -231,16 +284,31 @@ def _cellist_variables(namespace, names, most, width):
                     describe(row, value, library, kind)
                 except Exception as error:
                     row["details"] = {"failed": type_name(type(error))}
-            if columns is not None and library in ("pandas", "polars", "dask") and "columns" not in row.get("details", {}):
+            if (
+                columns is not None
+                and library in ("pandas", "polars", "dask")
+                and "columns" not in row.get("details", {})
+            ):
                 columns = list(columns)
                 dtypes = get(value, "dtypes")
                 dtypes = list(dtypes) if dtypes is not None else []
-                shown = ["%s %s" % (exact(column), dtype_of(dtypes[at])[:20] if at < len(dtypes) else "") for at, column in enumerate(columns[:MOST_COLUMNS])]
+                shown = [
+                    "%s %s" % (exact(column), dtype_of(dtypes[at])[:20] if at < len(dtypes) else "")
+                    for at, column in enumerate(columns[:MOST_COLUMNS])
+                ]
                 row["columns"] = [text.strip() for text in shown]
             if columns is not None:
                 row["more_columns"] = max(0, len(columns) - MOST_COLUMNS)
-            elif library == "numpy" and not is_named and row.get("shape") is not None and get(value, "size") is not None and value.size <= 8:
-                row["preview"] = repr(value.tolist())[:width] if value.dtype.kind != "O" else short.repr(value.tolist())
+            elif (
+                library == "numpy"
+                and not is_named
+                and row.get("shape") is not None
+                and get(value, "size") is not None
+                and value.size <= 8
+            ):
+                row["preview"] = (
+                    repr(value.tolist())[:width] if value.dtype.kind != "O" else short.repr(value.tolist())
+                )
             return row
         if kind in containers:
             row["length"] = len(value)
@@ -249,7 +317,10 @@ def _cellist_variables(namespace, names, most, width):
                 describe(row, value, library, kind)
         elif kind in scalars:
             row["preview"] = short.repr(value)
-        elif issubclass(kind, (list, tuple, dict, set, frozenset, str)) and type.__getattribute__(kind, "__len__") in lengths:
+        elif (
+            issubclass(kind, (list, tuple, dict, set, frozenset, str))
+            and type.__getattribute__(kind, "__len__") in lengths
+        ):
             row["length"] = len(value)
         return row
 
@@ -276,7 +347,9 @@ def _cellist_variables(namespace, names, most, width):
             try:
                 told["variables"].append(about(name, value, wanted is not None))
             except Exception as error:
-                told["variables"].append({"name": name, "type": type_name(type(value)), "preview": "<%s>" % type_name(type(error))})
+                told["variables"].append(
+                    {"name": name, "type": type_name(type(value)), "preview": "<%s>" % type_name(type(error))}
+                )
     if wanted is not None:
         told["missing"] = sorted(wanted - {name for name in namespace if type(name) is str})
     print("cellist-variables " + json.dumps(told), flush=True)

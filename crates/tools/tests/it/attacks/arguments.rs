@@ -1,25 +1,25 @@
-//! Hostile arguments of each tool, made from its own definition: whatever comes, there is an answer of bounded size, nothing
-//! outside the project changes, and no secret is told.
+//! Hostile arguments of each tool, generated from its definition. Every answer is of bounded size,
+//! nothing outside the project changes, and no secret leaks.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use cellist_session::orders::ClientEnvironment;
-use cellist_tools::{Field, Kind, Mode, ToolName, ToolSet};
+use cellist_tools::{Field, FieldKind, Mode, ToolName, ToolSet};
 use serde_json::{Map, Value, json};
 
 use crate::bed::Bed;
 
 const SECRET: &str = "s3cret-needle";
-/// The most that an answer may take, with what an answer says around its content.
+/// The maximum size of an answer, with the text around its content.
 const MOST: usize = 400_000;
-/// How many calls are made of each tool in each mode.
+/// Calls of each tool in each mode.
 const CALLS: u64 = 30;
-/// The same of a tool that runs code, each of which may start a kernel.
+/// Calls of a tool that runs code, each of which may start a kernel.
 const RUNS: u64 = 10;
 
-/// Numbers that follow from a seed, so that a failure can be made again.
+/// Seeded random numbers, so that a failure can be reproduced.
 struct Dice(u64);
 
 impl Dice {
@@ -102,8 +102,8 @@ fn nested(depth: usize) -> Value {
     (0..depth).fold(json!(1), |inner, _| json!([inner]))
 }
 
-/// Something for an argument: mostly of its kind, often not.
-fn value(kind: Kind, dice: &mut Dice, texts: &[String]) -> Value {
+/// A value for an argument: mostly of its kind, often not.
+fn value(kind: FieldKind, dice: &mut Dice, texts: &[String]) -> Value {
     let numbers = [0, 1, -1, 7, i64::MAX, i64::MIN, 1 << 53];
     if dice.roll(4) == 0 {
         return match dice.roll(8) {
@@ -118,22 +118,22 @@ fn value(kind: Kind, dice: &mut Dice, texts: &[String]) -> Value {
         };
     }
     match kind {
-        Kind::Text => json!(dice.pick(texts)),
-        Kind::Flag => json!(dice.roll(2) == 0),
-        Kind::Whole(_) => json!(*dice.pick(&numbers)),
-        // A call that waits for an hour is within bounds, and no test waits for it.
-        Kind::Seconds => json!(*dice.pick(&[0.0, -1.0, 0.01, 0.1])),
-        Kind::Cell if dice.roll(2) == 0 => json!(*dice.pick(&numbers)),
-        Kind::Cell => json!(dice.pick(texts)),
-        Kind::Cells => match dice.roll(3) {
+        FieldKind::Text => json!(dice.pick(texts)),
+        FieldKind::Flag => json!(dice.roll(2) == 0),
+        FieldKind::Whole(_) => json!(*dice.pick(&numbers)),
+        // A wait of an hour is valid, but no test waits for it.
+        FieldKind::Seconds => json!(*dice.pick(&[0.0, -1.0, 0.01, 0.1])),
+        FieldKind::Cell if dice.roll(2) == 0 => json!(*dice.pick(&numbers)),
+        FieldKind::Cell => json!(dice.pick(texts)),
+        FieldKind::Cells => match dice.roll(3) {
             0 => json!([*dice.pick(&numbers), dice.pick(texts)]),
             1 => json!(vec![0; 5_000]),
             _ => json!(dice.pick(texts)),
         },
-        Kind::Texts => json!([dice.pick(texts), dice.pick(texts)]),
-        Kind::Choice(words) if dice.roll(4) > 0 => json!(dice.pick(words)),
-        Kind::Choice(_) => json!(dice.pick(texts)),
-        Kind::Objects(fields) => {
+        FieldKind::Texts => json!([dice.pick(texts), dice.pick(texts)]),
+        FieldKind::Choice(words) if dice.roll(4) > 0 => json!(dice.pick(words)),
+        FieldKind::Choice(_) => json!(dice.pick(texts)),
+        FieldKind::Objects(fields) => {
             let count = dice.roll(4);
             (0..count).map(|_| object(fields, dice, texts)).collect()
         }
@@ -153,7 +153,7 @@ fn object(fields: &[Field], dice: &mut Dice, texts: &[String]) -> Value {
     Value::Object(made)
 }
 
-/// All files below a folder, with what is in them.
+/// All files below a folder, with their content.
 fn content(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -171,7 +171,7 @@ fn runs_code(tool: ToolName) -> bool {
     matches!(tool, ToolName::Python | ToolName::Eval | ToolName::Bash | ToolName::RunNotebookCells)
 }
 
-/// Arguments with which code runs.
+/// Arguments of a call that runs code.
 fn sound(tool: ToolName) -> Value {
     match tool {
         ToolName::Python => json!({ "code": "1" }),
@@ -181,8 +181,8 @@ fn sound(tool: ToolName) -> Value {
     }
 }
 
-/// Makes code harmless, and leaves the arguments around it: code can do all that a person can, and is not tried here. None
-/// of the texts does harm as a cell.
+/// Makes code harmless and leaves the arguments around it: code may do anything that a user may. No
+/// text does harm as a cell.
 fn disarm(arguments: &mut Value) {
     for (name, harmless) in [("command", "true"), ("code", "1")] {
         if arguments[name].is_string() {
@@ -233,7 +233,7 @@ async fn hostile_arguments_get_a_bounded_answer_and_reach_nothing() {
             for seed in 1..=calls {
                 let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ tool as u64);
                 let mut arguments = match dice.roll(12) {
-                    // Mostly one argument is hostile, so that code does run.
+                    // Usually one argument is hostile, so that code does run.
                     3.. if mode == Mode::Agent && runs_code(tool) => {
                         let field = dice.pick(definition.fields);
                         let mut arguments = sound(tool);

@@ -1,4 +1,4 @@
-//! Files that other programs run: no agent changes one without the consent of a person to that very file.
+//! Files that other programs run: no agent changes one without the user's consent to that file.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::bed::Bed;
 
-/// Places below a project, or below the user's own folder where an agent is started there.
+/// Paths in a project, or in the home folder for an agent that is started there.
 const PLACES: [&str; 58] = [
     ".git/config",
     ".git/hooks/pre-commit",
@@ -72,7 +72,7 @@ const PLACES: [&str; 58] = [
     "programs/ls",
 ];
 
-/// A folder with all of them in it, and an agent that has all tools.
+/// A folder with all of these files, and an agent with all tools.
 fn bed(mode: Mode) -> Bed {
     let bed = Bed::with(|caller| {
         (caller.mode, caller.tools) = (mode, ToolSet::All);
@@ -103,14 +103,14 @@ fn content(bed: &Bed, place: &str) -> String {
     fs::read_to_string(bed.work().join(place)).unwrap()
 }
 
-/// Tries all that changes a file, and tells the path to which a person would have to consent.
+/// Tries every change of a file. Returns the path that needs consent.
 async fn needs(bed: &Bed, agent: &Arc<Agent>, path: &str) -> String {
     let mut needed = None;
     for (tool, arguments) in ways(path) {
         let answer = bed.answer_to(agent, tool, arguments.clone()).await;
         let text = answer.all_text();
         assert!(answer.is_failure, "{tool} {arguments}: {text}");
-        assert!(text.contains("only after a person allowed that, and nothing was done"), "{text}");
+        assert!(text.contains("needs the consent of the user, and nothing was done"), "{text}");
         assert!(text.contains("to the setting tools.allow_writes in "), "{text}");
         needed = answer.needs_consent;
     }
@@ -118,7 +118,7 @@ async fn needs(bed: &Bed, agent: &Arc<Agent>, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn no_place_that_others_run_changes_without_consent_and_with_it_that_one_alone() {
+async fn executed_files_change_only_with_consent_to_that_file() {
     for mode in [Mode::Edit, Mode::Agent] {
         let bed = bed(mode);
         let agent = bed.also(|_| {});
@@ -127,7 +127,7 @@ async fn no_place_that_others_run_changes_without_consent_and_with_it_that_one_a
             assert_eq!(needed, bed.work().join(place).to_str().unwrap(), "{place}");
             assert_eq!(content(&bed, place), "old", "{mode} {place}");
         }
-        // Consent to one of them is not consent to another, nor to its folder.
+        // Consent to one file covers neither another nor its folder.
         for place in PLACES {
             let agent = bed.also(|_| {});
             agent.consent(bed.work().join(place));
@@ -139,7 +139,7 @@ async fn no_place_that_others_run_changes_without_consent_and_with_it_that_one_a
             let other = PLACES.iter().find(|other| **other != place).unwrap();
             needs(&bed, &agent, other).await;
         }
-        // What is not there yet is no way around it.
+        // A path that does not exist yet is no way around it.
         for place in
             [".git/hooks/post-checkout", ".vscode/launch.json", ".zshenv", "programs/cat", "bare/HEAD"]
         {
@@ -152,7 +152,7 @@ async fn no_place_that_others_run_changes_without_consent_and_with_it_that_one_a
 }
 
 #[tokio::test]
-async fn links_hard_links_and_other_spellings_lead_to_the_same_refusal() {
+async fn links_and_other_spellings_are_refused_alike() {
     let bed = bed(Mode::Edit);
     let work = bed.work();
     fs::create_dir(work.join("sub")).unwrap();
@@ -161,7 +161,7 @@ async fn links_hard_links_and_other_spellings_lead_to_the_same_refusal() {
     symlink(work.join(".git/hooks/new-hook"), work.join("dangling.txt")).unwrap();
     fs::hard_link(work.join(".git/config"), work.join("sub/hard.txt")).unwrap();
     fs::hard_link(work.join(".bashrc"), work.join("sub/shell.txt")).unwrap();
-    // One of whose names nobody here can know.
+    // A hard link with a name outside of the searched folders.
     let elsewhere = bed.scratch.write("elsewhere/startup", "old");
     fs::hard_link(&elsewhere, work.join("sub/far.txt")).unwrap();
     let absolute = work.join(".git/config");
@@ -195,7 +195,7 @@ async fn links_hard_links_and_other_spellings_lead_to_the_same_refusal() {
     assert_eq!((content(&bed, ".git/config").as_str(), content(&bed, ".bashrc").as_str()), ("old", "old"));
     assert_eq!(fs::read_to_string(elsewhere).unwrap(), "old");
     assert!(!work.join(".git/hooks/new-hook").exists() && !work.join("file:.git").exists());
-    // Two names in the folder are one file of it.
+    // Two names in the folder are one file.
     fs::write(work.join("sub/one.txt"), "old").unwrap();
     fs::hard_link(work.join("sub/one.txt"), work.join("sub/two.txt")).unwrap();
     let answer = bed.answer_to(&agent, "write", json!({ "path": "sub/one.txt", "content": "new" })).await;
@@ -205,7 +205,7 @@ async fn links_hard_links_and_other_spellings_lead_to_the_same_refusal() {
 }
 
 #[tokio::test]
-async fn notebooks_in_such_a_folder_change_and_run_only_with_consent() {
+async fn notebooks_in_an_executed_folder_need_consent() {
     let bed = bed(Mode::Agent);
     let name = ".github/nb.ipynb";
     let path = bed.notebook(name, &[("aa", "x = 1")]);
@@ -229,7 +229,7 @@ async fn notebooks_in_such_a_folder_change_and_run_only_with_consent() {
         let answer = bed.answer_to(&agent, tool, arguments.clone()).await;
         assert!(answer.needs_consent.is_some(), "{tool} {arguments}: {}", answer.all_text());
     }
-    // A person who has it in front of them has not consented to what an agent does with it.
+    // A user who has the notebook open has not consented to an agent's changes.
     let front = bed.also(|caller| caller.attached = vec![path.clone()]);
     let answer = bed.answer_to(&front, "delete_notebook_cells", json!({ "cells": [0] })).await;
     assert!(answer.needs_consent.is_some(), "{}", answer.all_text());
@@ -237,7 +237,7 @@ async fn notebooks_in_such_a_folder_change_and_run_only_with_consent() {
     for made in [".vscode/new.ipynb", ".git/new.ipynb"] {
         assert!(!bed.work().join(made).exists());
     }
-    // Looking is not changing.
+    // Reading needs no consent.
     let answer = bed.answer_to(&agent, "get_notebook_cells", json!({ "notebook": name })).await;
     assert!(!answer.is_failure, "{}", answer.all_text());
     agent.consent(PathBuf::from(&path));
@@ -247,7 +247,7 @@ async fn notebooks_in_such_a_folder_change_and_run_only_with_consent() {
 }
 
 #[tokio::test]
-async fn a_setting_of_the_user_allows_a_folder_and_nothing_beside_it() {
+async fn a_setting_allows_one_folder_only() {
     let bed = bed(Mode::Edit);
     let allowed = bed.work().join(".github").to_str().unwrap().to_owned();
     let agent = bed.also(|caller| caller.allowed = vec![format!("{allowed}/**")]);

@@ -1,4 +1,5 @@
-//! A hostile folder: links, pipes, sockets, devices, huge files, odd names, and settings that would widen rights.
+//! A hostile folder: links, pipes, sockets, devices, huge files, odd names, and settings that would
+//! widen rights.
 
 use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
@@ -13,14 +14,14 @@ use serde_json::json;
 use crate::bed::Bed;
 
 #[tokio::test]
-async fn nothing_in_a_hostile_folder_hangs_a_tool_or_is_taken_for_a_file() {
+async fn special_files_neither_hang_a_tool_nor_count_as_files() {
     let bed = Bed::with(|caller| caller.tools = ToolSet::All);
     let work = bed.work();
     for name in ["pipe.txt", "pipe.ipynb"] {
         assert!(Command::new("mkfifo").arg(work.join(name)).status().unwrap().success());
     }
     let _listening = UnixListener::bind(work.join("socket.txt")).unwrap();
-    // Only root can make one.
+    // Only root can create a device.
     let device = Command::new("mknod").arg(work.join("zero.txt")).args(["c", "1", "5"]).status().unwrap();
     assert!(device.success(), "tests run as root");
     let huge = File::create(work.join("huge.txt")).unwrap();
@@ -67,7 +68,7 @@ async fn nothing_in_a_hostile_folder_hangs_a_tool_or_is_taken_for_a_file() {
 }
 
 #[tokio::test]
-async fn names_with_control_characters_are_names_and_nothing_more() {
+async fn names_with_control_characters_are_plain_names() {
     let bed = Bed::with(|caller| caller.tools = ToolSet::All);
     for name in
         ["a\nb.txt", "\u{1b}]0;x\u{7}.txt", "a\rb.txt", "\u{202e}txt.exe.txt", "-rf.txt", "a b.txt", "#.txt"]
@@ -76,7 +77,7 @@ async fn names_with_control_characters_are_names_and_nothing_more() {
         let answer = bed.answer("read", json!({ "path": name })).await;
         assert!(!answer.is_failure, "{name:?}: {}", answer.all_text());
     }
-    // A name that is no text cannot be called, and is in nobody's way.
+    // A name that is not UTF-8 cannot be passed, and disturbs nothing.
     let odd = std::ffi::OsStr::from_bytes(b"\xff\xfe.ipynb");
     fs::write(bed.work().join(odd), "{}").unwrap();
     bed.write("ok.txt", "plain");
@@ -85,7 +86,7 @@ async fn names_with_control_characters_are_names_and_nothing_more() {
 }
 
 #[test]
-fn a_project_cannot_widen_what_agents_reach() {
+fn a_project_cannot_widen_file_access() {
     let scratch = testkit::Scratch::new();
     scratch.write(
         "p/.cellist/config.toml",

@@ -1,4 +1,4 @@
-//! Edit mode changes no notebook, whatever it is called.
+//! Edit mode changes no notebook, under any name.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -28,13 +28,16 @@ async fn edit_mode_changes_no_notebook_by_another_name() {
             ("edit", json!({ "path": format!("{name}:raw"), "old": "x", "new": "y" })),
         ] {
             let text = bed.refused(tool, arguments.clone()).await;
-            assert!(text.contains("Edit mode does not change notebooks"), "{tool} {arguments}: {text}");
+            assert!(
+                text.contains("Edit mode does not allow changing notebooks"),
+                "{tool} {arguments}: {text}"
+            );
         }
     }
     assert_eq!(fs::read(&path).unwrap(), before);
     assert_eq!(fs::read(&broken).unwrap(), b"{ x");
     assert!(!work.join("new.ipynb").exists());
-    // A file that only looks a little like one is a file.
+    // A file that only resembles a notebook is a file.
     bed.write("data.json", "{ \"x\": 1 }");
     bed.told("edit", json!({ "path": "data.json", "old": "1", "new": "2" })).await;
     bed.close().await;

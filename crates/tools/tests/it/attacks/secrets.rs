@@ -1,9 +1,9 @@
-//! Secrets and the state folder: nobody reads or changes them by a tool, whatever leads there, in any mode.
+//! Secrets and the state folder: no tool reads or changes them, by any path, in any mode.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use cellist_tools::{Answer, Mode, ToolSet};
+use cellist_tools::{Mode, ToolAnswer, ToolSet};
 use serde_json::{Value, json};
 use testkit::{SECRET, SECRETS, STATE_FILES};
 
@@ -34,18 +34,18 @@ fn calls(path: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-fn check(answer: &Answer, what: &str) {
+fn check(answer: &ToolAnswer, what: &str) {
     let text = format!("{answer:?}");
     assert!(answer.is_failure, "{what}: {text}");
     assert!(!text.contains(SECRET) && !text.contains("needle\\n"), "{what}: {text}");
     assert!(answer.needs_consent.is_none(), "{what}: nobody can consent to that: {text}");
 }
 
-/// Makes each call by an agent of each mode and set of tools.
+/// Makes each call as an agent of each mode and tool set.
 async fn attack(bed: &Bed, path: &str) {
     for mode in Mode::ALL {
         for tools in [ToolSet::Notebook, ToolSet::All] {
-            // Consent and a setting that allows all do not reach it.
+            // Neither consent nor a setting that allows everything helps.
             let agent = bed.also(|caller| {
                 (caller.mode, caller.tools, caller.allowed) = (mode, tools, vec!["/".to_owned()]);
             });
@@ -105,7 +105,7 @@ async fn no_secret_is_read_by_a_link_a_hard_link_or_another_spelling() {
 }
 
 #[tokio::test]
-async fn the_state_folder_is_nobodys_even_for_an_agent_that_works_above_it() {
+async fn the_state_folder_is_denied_even_from_above() {
     let bed = Bed::new();
     for name in STATE_FILES {
         bed.scratch.write(&format!("home/{name}"), notebook());
@@ -138,7 +138,7 @@ async fn the_state_folder_is_nobodys_even_for_an_agent_that_works_above_it() {
             }
         }
     }
-    // That something is missing there is not told either.
+    // The answer does not disclose that a file is missing there.
     let agent = bed.also(|caller| (caller.tools, caller.cwd) = (ToolSet::All, above.clone()));
     let answer = bed.answer_to(&agent, "read", json!({ "path": "home/none/x.txt" })).await;
     assert!(answer.all_text().contains("belongs to cellist itself"), "{}", answer.all_text());
@@ -150,7 +150,7 @@ async fn the_state_folder_is_nobodys_even_for_an_agent_that_works_above_it() {
 }
 
 #[tokio::test]
-async fn processes_and_devices_are_nobodys() {
+async fn processes_and_devices_are_denied() {
     let bed = Bed::new();
     let agent = bed.also(|caller| (caller.tools, caller.cwd) = (ToolSet::All, "/".into()));
     let own = std::process::id();
@@ -177,7 +177,7 @@ async fn processes_and_devices_are_nobodys() {
 }
 
 #[tokio::test]
-async fn excluded_notebooks_are_not_worked_on_though_an_editor_shows_them() {
+async fn excluded_notebooks_are_refused_even_when_active() {
     let bed = Bed::with(|caller| caller.excluded = vec!["patients*".to_owned()]);
     let path = bed.write("patients.ipynb", notebook());
     let attached = bed.also(|caller| caller.attached = vec![path.clone()]);
@@ -189,7 +189,7 @@ async fn excluded_notebooks_are_not_worked_on_though_an_editor_shows_them() {
     ] {
         check(&bed.answer_to(&attached, tool, arguments).await, tool);
     }
-    bed.report(cellist_tools::Editor {
+    bed.report(cellist_tools::EditorState {
         active: Some(path.clone()),
         attached: vec![path.clone()],
         ..Default::default()

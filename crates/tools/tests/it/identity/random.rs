@@ -1,7 +1,9 @@
-//! Random interleavings: an agent that works by name, other programs that rewrite the file, undo, and a host that ends.
+//! Random interleavings: an agent that works by name, other programs that rewrite the file, undo,
+//! and a host that restarts.
 //!
-//! Each cell carries a marker of its own in its text, which nobody changes. So the file itself tells which cell is
-//! which, and an edit by name must change the cell whose marker stood there when the name was told.
+//! Each cell carries its own marker in its text, which no step changes. So the file itself shows
+//! which cell is which. An edit by name must change the cell whose marker was there when the agent
+//! read the name.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,22 +16,22 @@ use tokio::runtime::Runtime;
 use super::{NB, absorbed, old_format, rewrite};
 use crate::bed::{Bed, sources};
 
-/// One step. Numbers choose among the cells.
+/// One step. Numbers select cells.
 #[derive(Clone, Debug)]
 enum Step {
-    /// The agent reads all cells, and remembers their names.
+    /// The agent reads all cells and remembers their names.
     Read,
-    /// The agent changes a cell that it was told the name of, perhaps long ago.
+    /// The agent changes a cell by a name that it has read, perhaps long ago.
     Edit(usize),
     Delete(usize),
     Move(usize, usize),
     Insert(usize),
-    /// Several programs' worth of changes in one rewrite of the file. Perhaps the host has not noticed when the agent
+    /// Several changes in one rewrite of the file. The host may not have noticed when the agent
     /// goes on.
     Rewrite(Vec<Foreign>, bool),
-    /// A person takes the last change back.
+    /// A user undoes the last change.
     Undo,
-    /// The host ends, and another begins.
+    /// The host ends, and another starts.
     Reopen,
 }
 
@@ -44,7 +46,7 @@ enum Foreign {
     Touch(usize),
     /// Changes most words of a cell.
     Rework(usize),
-    /// Puts a new cell in the place of another.
+    /// Replaces a cell with a new one.
     Replace(usize),
     Clear(usize),
 }
@@ -78,7 +80,7 @@ fn foreign() -> impl Strategy<Value = Foreign> {
     ]
 }
 
-/// The text of a cell: its marker, words of its own, and words that all cells share.
+/// The text of a cell: its marker, its own words, and words that all cells share.
 fn text(marker: usize, version: usize) -> String {
     format!(
         "# m{marker}\nx{marker} = load(path, y{marker})\nshow(x{marker}, z{marker}, {version})\nplot(w{marker})"
@@ -92,16 +94,16 @@ fn marker(source: &str) -> &str {
 struct World {
     bed: Bed,
     path: PathBuf,
-    /// Every name that was told, with the marker of the cell that it was told for.
+    /// Every name that the agent has read, with the marker of its cell.
     told: BTreeMap<String, String>,
-    /// Numbers that were not used yet.
+    /// The next unused numbers.
     next: usize,
     /// Whether another program wrote the file and the host may not have noticed.
     is_behind: bool,
-    /// Whether an undo left both versions of a cell, one taken back and one changed since. Markers do not tell them apart,
-    /// so the case ends there.
+    /// Whether an undo left two versions of a cell, one reverted and one changed since. They share
+    /// a marker, so the case ends there.
     has_twins: bool,
-    /// Whether the agent has been told the newest order of the cells.
+    /// Whether the agent has read the newest order of the cells.
     knows_order: bool,
 }
 
@@ -132,7 +134,7 @@ impl World {
         Some((name.clone(), marker.clone()))
     }
 
-    /// Remembers a name. It must not have been told of another cell before.
+    /// Remembers a name. It must not have belonged to another cell before.
     fn remember(&mut self, name: &str, marker: &str) {
         let known = self.told.insert(name.to_owned(), marker.to_owned());
         assert!(known.as_deref().is_none_or(|known| known == marker), "{name} was {known:?}, now {marker}");
@@ -181,7 +183,7 @@ impl World {
                 let Some((name, meant)) = self.named(which) else { return };
                 let to = to % sources(&self.path).len().max(1);
                 let arguments = json!({ "notebook": NB, "cell": name, "index": to });
-                // Where others moved cells that the agent has not seen moved, both orders are merged.
+                // Others moved cells that the agent has not seen moved: both orders are merged.
                 let knows_order = self.knows_order;
                 self.check("move_notebook_cell", arguments, &meant, |before, after| {
                     let rest = |cells: &[String]| -> Vec<String> {
@@ -197,7 +199,8 @@ impl World {
                 let arguments =
                     json!({ "notebook": NB, "type": "code", "content": text(number, 0), "index": at });
                 let answer = self.bed.answer("add_notebook_cell", arguments).await;
-                // The place is one of the notebook that the agent was told of, which may have been longer.
+                // The index refers to the notebook that the agent has read, which may have been
+                // longer.
                 if !answer.is_failure {
                     let told = answer.all_text();
                     let name = told.split(['(', ')']).nth(1).unwrap().to_owned();
@@ -206,7 +209,7 @@ impl World {
                 }
             }
             Step::Rewrite(changes, waits) => {
-                // A save that is going on would keep both versions of a cell that both change.
+                // A save in progress would keep both versions of a cell that both change.
                 let document = self.bed.documents.open(&self.path).await.unwrap();
                 document.save().await.unwrap();
                 absorbed(&self.bed, &self.path).await;
@@ -223,7 +226,7 @@ impl World {
                 absorbed(&self.bed, &self.path).await;
                 (self.is_behind, self.knows_order) = (false, false);
                 let person = Actor::new(ActorKind::Person, "ann").into();
-                // A change that conflicts with a later one is not taken back.
+                // A change that conflicts with a later one is not undone.
                 let _ = document.undo(Undo::Last, person).await;
                 self.has_twins = !are_unique(&sources(&self.path));
             }
@@ -234,8 +237,8 @@ impl World {
         }
     }
 
-    /// Calls a tool on the cell with a marker: nothing but that cell is different, or the call is refused; and it is
-    /// refused where the cell is gone.
+    /// Calls a tool on the cell with a marker. Only that cell changes, or the call is refused. It
+    /// must be refused if the cell is gone.
     async fn check(
         &mut self,
         tool: &str,
@@ -254,7 +257,7 @@ impl World {
             others
         };
         assert_eq!(others(&before), others(&after), "{tool} {meant}: {told}");
-        // Where the cell was changed or deleted a moment ago, the edit of the agent is merged with that.
+        // The cell was changed or deleted a moment ago: the agent's edit is merged with that.
         if std::mem::take(&mut self.is_behind) {
             absorbed(&self.bed, &self.path).await;
         } else {

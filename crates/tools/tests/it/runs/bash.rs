@@ -1,10 +1,10 @@
-//! Commands of a shell: told of, limited, stopped and kept as code is.
+//! Shell commands: reported, limited, stopped and stored like code.
 
 use std::fs;
 use std::path::Path;
 
 use cellist_settings::ToolMode;
-use cellist_tools::{Block, ToolSet};
+use cellist_tools::{AnswerBlock, ToolSet};
 use serde_json::json;
 
 use super::desk::{Desk, LONG, artifact, execution};
@@ -13,17 +13,17 @@ fn desk() -> Desk {
     Desk::with("runner", |caller| caller.tools = ToolSet::All)
 }
 
-/// A command that waits until a file is there.
+/// A command that waits until a file exists.
 fn waits_for(file: &Path) -> String {
     format!("while [ ! -e '{}' ]; do sleep 0.01; done", file.display())
 }
 
-/// Whether a process that wrote its number into a file is there no more.
+/// Waits until the process whose number is in a file is gone.
 async fn is_gone(file: &Path) {
     let pid = fs::read_to_string(file).unwrap();
     let process = Path::new("/proc").join(pid.trim());
     let gone = async {
-        // A zombie that nobody waits for has no command any more.
+        // A zombie has no command line.
         while !fs::read(process.join("cmdline")).unwrap_or_default().is_empty() {
             tokio::task::yield_now().await;
         }
@@ -32,7 +32,7 @@ async fn is_gone(file: &Path) {
 }
 
 #[tokio::test]
-async fn both_streams_come_in_their_order_and_a_failure_names_the_exit_code() {
+async fn both_streams_keep_their_order_and_a_failure_has_the_exit_code() {
     let desk = desk();
     let told = desk.told("bash", json!({ "command": "echo one; echo two >&2; echo three; pwd" })).await;
     assert_eq!(told, format!("one\ntwo\nthree\n{}", desk.bed.work().display()));
@@ -44,14 +44,14 @@ async fn both_streams_come_in_their_order_and_a_failure_names_the_exit_code() {
     let failed = desk.refused("bash", json!({ "command": " " })).await;
     assert!(failed.contains("`command` is empty"), "{failed}");
     let failed = desk.refused("bash", json!({ "command": "pwd", "cwd": "nowhere" })).await;
-    assert!(failed.contains("there is no such folder"), "{failed}");
-    // Nobody can answer, so nobody is waited for.
+    assert!(failed.contains("no such folder"), "{failed}");
+    // There is no terminal to read from, so the command does not wait.
     assert_eq!(desk.told("bash", json!({ "command": "cat; read x || echo none" })).await, "none");
     desk.bed.close().await;
 }
 
 #[tokio::test]
-async fn what_is_said_of_a_cut_is_true_however_little_may_be_shown() {
+async fn the_notice_of_a_cut_is_true_for_any_budget() {
     let desk = desk();
     for most in [300, 400, 500, 600, 800, 1500] {
         let text = desk.told("bash", json!({ "command": "seq 100000", "max_output": most })).await;
@@ -64,20 +64,20 @@ async fn what_is_said_of_a_cut_is_true_however_little_may_be_shown() {
 }
 
 #[tokio::test]
-async fn what_is_too_long_is_cut_and_kept_whole() {
+async fn long_output_is_cut_and_stored_whole() {
     let desk = desk();
     let answer = desk.call("bash", json!({ "command": "seq 200000", "max_output": 2000 })).await;
     let text = answer.all_text();
     assert!(!answer.is_failure && text.len() <= 2000, "{text}");
     assert!(text.starts_with("1\n2\n") && text.contains("\n200000\n"), "{text}");
-    assert!(answer.blocks.iter().any(|block| matches!(block, Block::Link { .. })), "{text}");
+    assert!(answer.blocks.iter().any(|block| matches!(block, AnswerBlock::Link { .. })), "{text}");
     let last = json!({ "id": artifact(&answer), "tail": 1 });
     assert!(desk.told("read_artifact", last).await.contains("200000"));
     desk.bed.close().await;
 }
 
 #[tokio::test]
-async fn a_command_that_takes_too_long_goes_with_all_that_it_started() {
+async fn a_timeout_ends_a_command_and_its_children() {
     let desk = desk();
     let (child, never) = (desk.signal("child"), desk.signal("never"));
     let command =
@@ -90,7 +90,7 @@ async fn a_command_that_takes_too_long_goes_with_all_that_it_started() {
 }
 
 #[tokio::test]
-async fn one_that_does_not_listen_is_killed_after_the_grace() {
+async fn a_stubborn_command_is_killed_after_the_grace_period() {
     let desk = Desk::with("runner", |caller| {
         caller.tools = ToolSet::All;
         caller.environment.set = vec!["python.interrupt_grace=1".to_owned()];
@@ -112,7 +112,7 @@ async fn one_that_does_not_listen_is_killed_after_the_grace() {
 }
 
 #[tokio::test]
-async fn a_command_is_handed_over_and_waited_for_beside_others() {
+async fn a_handed_over_command_does_not_block_others() {
     let desk = desk();
     let signal = desk.signal("go");
     let command = format!("echo begun; {}; echo done", waits_for(&signal));
@@ -133,7 +133,7 @@ async fn a_command_is_handed_over_and_waited_for_beside_others() {
 }
 
 #[tokio::test]
-async fn what_is_left_in_the_background_goes_with_the_command() {
+async fn background_processes_end_with_the_command() {
     let desk = desk();
     let child = desk.signal("child");
     let command = format!("sleep 1000 & echo $! > '{}'; echo done", child.display());
@@ -143,7 +143,7 @@ async fn what_is_left_in_the_background_goes_with_the_command() {
 }
 
 #[tokio::test]
-async fn a_command_gets_the_variables_of_a_kernel_and_no_secret() {
+async fn a_command_gets_kernel_variables_but_no_secrets() {
     let desk = Desk::with("runner", |caller| {
         caller.tools = ToolSet::All;
         for name in ["OPENAI_API_KEY", "GH_TOKEN", "PI_MARK"] {
@@ -158,7 +158,7 @@ async fn a_command_gets_the_variables_of_a_kernel_and_no_secret() {
 }
 
 #[tokio::test]
-async fn without_any_python_the_shell_stands_in_and_says_so_once() {
+async fn without_python_the_shell_explains_once() {
     let desk = Desk::with("runner", |caller| {
         caller.tools = ToolSet::All;
         caller.environment.python = None;

@@ -4,7 +4,7 @@ use serde_json::json;
 use super::desk::{BOTH, Desk, waits_for};
 
 #[tokio::test]
-async fn a_restart_loses_the_variables_and_the_next_answer_says_so() {
+async fn a_restart_loses_variables_and_the_next_answer_reports_it() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let none = desk.told("notebook_kernel", json!({ "session": "robot-1", "action": "status" })).await;
@@ -14,7 +14,7 @@ async fn a_restart_loses_the_variables_and_the_next_answer_says_so() {
         assert!(status.starts_with(&format!("session robot-1: kernel idle · {backend} ")), "{status}");
         let nothing =
             desk.told("notebook_kernel", json!({ "session": "robot-1", "action": "interrupt" })).await;
-        assert_eq!(nothing, "session robot-1: nothing runs.");
+        assert_eq!(nothing, "session robot-1: nothing is running.");
         let restarted =
             desk.told("notebook_kernel", json!({ "session": "robot-1", "action": "restart" })).await;
         assert!(restarted.contains("variables and imports are gone"), "{restarted}");
@@ -25,7 +25,7 @@ async fn a_restart_loses_the_variables_and_the_next_answer_says_so() {
 }
 
 #[tokio::test]
-async fn a_kernel_that_dies_is_told_with_the_state_that_is_lost() {
+async fn a_dead_kernel_is_reported_with_its_lost_state() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         desk.told("python", json!({ "code": "x = 1" })).await;
@@ -42,7 +42,7 @@ async fn a_kernel_that_dies_is_told_with_the_state_that_is_lost() {
 }
 
 #[tokio::test]
-async fn what_runs_in_a_notebook_is_interrupted_by_its_name() {
+async fn a_notebook_run_is_interrupted_by_notebook_name() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let code =
@@ -65,7 +65,7 @@ async fn what_runs_in_a_notebook_is_interrupted_by_its_name() {
 }
 
 #[tokio::test]
-async fn a_run_that_was_handed_over_is_interrupted_before_its_code_has_begun() {
+async fn a_handed_over_run_is_interrupted_before_its_code_starts() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let code = super::desk::waits_for(&desk.signal("never"));
@@ -83,7 +83,7 @@ async fn a_run_that_was_handed_over_is_interrupted_before_its_code_has_begun() {
     }
 }
 
-/// Code that catches interrupts until there is a file.
+/// Code that catches interrupts until a file exists.
 fn stubborn(go: &std::path::Path) -> String {
     format!(
         "import os, time\nprint('begun', flush=True)\nwhile True:\n    try:\n        while not \
@@ -93,7 +93,7 @@ fn stubborn(go: &std::path::Path) -> String {
 }
 
 #[tokio::test]
-async fn code_that_does_not_stop_keeps_its_name_and_state_until_it_ends_or_is_forced() {
+async fn stubborn_code_keeps_its_name_and_state_until_it_ends_or_is_killed() {
     for backend in BOTH {
         let desk = Desk::with(backend, |caller| {
             caller.environment.set = vec!["python.interrupt_grace=0.2".to_owned()];
@@ -107,17 +107,17 @@ async fn code_that_does_not_stop_keeps_its_name_and_state_until_it_ends_or_is_fo
         assert!(told.contains(&format!("Not stopped yet: still running as execution {id}.")), "{told}");
         assert!(told.contains("The kernel was not killed"), "{told}");
 
-        // A call behind it is told so and does not run.
+        // A call behind it is refused and does not run.
         let busy = desk.refused("python", json!({ "code": "print(1)", "soft_wait": 0.2 })).await;
         assert!(busy.starts_with(&format!("Error: busy: session robot-1 runs {id},")), "{busy}");
         assert!(busy.contains("this code did not run"), "{busy}");
         let status = desk.told("notebook_kernel", json!({ "session": "robot-1", "action": "status" })).await;
-        assert!(status.contains("busy: it was interrupted and has not stopped"), "{status}");
+        assert!(status.contains("busy: interrupted, not stopped yet"), "{status}");
         let again = json!({ "execution": id, "action": "interrupt" });
         let again = desk.refused("notebook_kernel", again).await;
         assert!(again.contains(&format!("still running as execution {id}")), "{again}");
 
-        // `wait` gets its end, and the state is kept.
+        // `wait` returns its result, and the state is kept.
         std::fs::write(&go, "").unwrap();
         let end = desk.refused("wait", json!({ "execution": id, "timeout": 600 })).await;
         assert!(end.contains("Command timed out after 1 seconds"), "{end}");
@@ -142,7 +142,7 @@ async fn code_that_does_not_stop_keeps_its_name_and_state_until_it_ends_or_is_fo
 }
 
 #[tokio::test]
-async fn a_cell_that_does_not_stop_is_told_of_with_its_notebook_and_a_restart_ends_it() {
+async fn a_stubborn_cell_is_reported_and_a_restart_ends_it() {
     for backend in BOTH {
         let desk = Desk::with(backend, |caller| {
             caller.environment.set = vec!["python.interrupt_grace=0.2".to_owned()];
@@ -168,7 +168,7 @@ async fn a_cell_that_does_not_stop_is_told_of_with_its_notebook_and_a_restart_en
 }
 
 #[tokio::test]
-async fn a_cell_that_is_refused_as_busy_does_not_hide_the_cells_that_ran() {
+async fn a_busy_refusal_does_not_hide_the_cells_that_ran() {
     for backend in BOTH {
         let desk = Desk::with(backend, |caller| {
             caller.environment.set = vec!["python.interrupt_grace=0.2".to_owned()];
@@ -179,12 +179,12 @@ async fn a_cell_that_is_refused_as_busy_does_not_hide_the_cells_that_ran() {
         let run = json!({ "notebook": "nb.ipynb", "soft_wait": 600 });
         let mut calling = desk.start("run_notebook_cells", run);
         calling.until(|progress| progress.message == "cell 0 (1 of 3): first").await;
-        // Waits in the queue before the second cell does, and does not stop when it is interrupted.
+        // Waits in the queue before the second cell, and does not stop when interrupted.
         let session = SessionKey::of_notebook(&path.canonicalize().unwrap()).id;
         let code = stubborn(&desk.signal("never"));
         let mut stuck = desk
             .start("python", json!({ "session": session, "code": code, "timeout": 600, "soft_wait": 600 }));
-        stuck.until(|progress| progress.message.starts_with("waiting for 1 before it")).await;
+        stuck.until(|progress| progress.message.starts_with("queued behind 1 ")).await;
         std::fs::write(&go, "").unwrap();
         stuck.until(|progress| progress.message == "begun").await;
         stuck.canceller.cancel();
@@ -193,7 +193,7 @@ async fn a_cell_that_is_refused_as_busy_does_not_hide_the_cells_that_ran() {
         calling
             .until(|progress| progress.message.ends_with("which was interrupted and has not stopped"))
             .await;
-        // As the end of the soft wait does.
+        // As at the end of the soft wait.
         calling.canceller.withdraw();
         let answer = calling.answer().await;
         let text = answer.all_text();
@@ -209,13 +209,13 @@ async fn a_cell_that_is_refused_as_busy_does_not_hide_the_cells_that_ran() {
 }
 
 #[tokio::test]
-async fn the_status_tells_when_an_idle_kernel_ends() {
+async fn the_status_has_the_end_of_an_idle_kernel() {
     let desk = Desk::new("runner");
     desk.bed.notebook("nb.ipynb", &[("a", "1")]);
     desk.told("run_notebook_cells", json!({ "notebook": "nb.ipynb", "soft_wait": 600 })).await;
     let status = desk.told("notebook_kernel", json!({ "notebook": "nb.ipynb", "action": "status" })).await;
     let left = status.split(" · ends in ").nth(1).unwrap_or_else(|| panic!("{status}"));
-    let minutes = left.strip_suffix(" min if nobody uses it").unwrap_or_else(|| panic!("{status}"));
+    let minutes = left.strip_suffix(" min unless used").unwrap_or_else(|| panic!("{status}"));
     assert!((1..=60).contains(&minutes.parse::<u32>().unwrap()), "{status}");
     desk.bed.close().await;
 }

@@ -1,10 +1,10 @@
-use cellist_tools::Block;
+use cellist_tools::AnswerBlock;
 use serde_json::json;
 
 use super::desk::{BOTH, Desk, artifact, images};
 
 #[tokio::test]
-async fn a_hundred_megabytes_are_told_within_the_budget_and_kept_whole() {
+async fn a_hundred_megabytes_are_cut_to_the_budget_and_stored_whole() {
     let desk = Desk::new("runner");
     let code = "import sys\nline = 'x' * 999 + '\\n'\nfor _ in range(100_000):\n    sys.stdout.write(line)\nprint('end')";
     let answer = desk.call("python", json!({ "code": code, "timeout": 600, "soft_wait": 600 })).await;
@@ -20,7 +20,7 @@ async fn a_hundred_megabytes_are_told_within_the_budget_and_kept_whole() {
 }
 
 #[tokio::test]
-async fn two_hundred_thousand_lines_are_told_by_a_short_head_and_tail() {
+async fn two_hundred_thousand_lines_become_a_short_head_and_tail() {
     let desk = Desk::new("runner");
     let code = "for number in range(200_000):\n    print('line', number)";
     let run = |more: serde_json::Value| {
@@ -33,14 +33,14 @@ async fn two_hundred_thousand_lines_are_told_by_a_short_head_and_tail() {
     assert!(text.lines().count() <= 90, "{}", text.lines().count());
     assert!(text.contains("line 0\nline 1\n") && text.contains("line 199999\n[Output cut: "), "{text}");
     assert!(text.contains(&format!("All of it: artifact://{}", artifact(&answer))), "{text}");
-    // A caller that asks for much gets much.
+    // A caller that asks for more gets more.
     let much = desk.told("python", run(json!({ "max_output": 16_000 }))).await;
     assert!(much.lines().count() > 1000 && much.len() <= 16_000, "{}", much.len());
     desk.bed.close().await;
 }
 
 #[tokio::test]
-async fn ten_thousand_outputs_are_told_within_the_budget_that_was_asked_for() {
+async fn ten_thousand_outputs_fit_the_requested_budget() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let code =
@@ -55,7 +55,7 @@ async fn ten_thousand_outputs_are_told_within_the_budget_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_picture_of_fifty_megapixels_comes_smaller_and_its_original_is_kept() {
+async fn a_picture_of_fifty_megapixels_shrinks_and_its_original_is_stored() {
     let desk = Desk::new("runner");
     let code = "import io\nfrom PIL import Image as P\nfrom IPython.display import Image\nout = io.BytesIO()\n\
                 P.new('RGB', (10_000, 5_000), 'red').save(out, 'PNG')\nImage(data=out.getvalue())";
@@ -70,7 +70,7 @@ async fn a_picture_of_fifty_megapixels_comes_smaller_and_its_original_is_kept() 
 }
 
 #[tokio::test]
-async fn data_within_html_and_huge_representations_are_never_told_whole() {
+async fn embedded_data_and_huge_representations_are_never_shown_whole() {
     let desk = Desk::new("runner");
     let code = "from IPython.display import HTML, JSON, display\nimport base64\ndata = base64.b64encode(bytes(300_000)).decode()\n\
                 display(HTML('<p>look</p><img src=\"data:image/png;base64,' + data + '\">'))\n\
@@ -80,6 +80,6 @@ async fn data_within_html_and_huge_representations_are_never_told_whole() {
     assert!(!answer.is_failure && text.len() < 2000, "{text}");
     assert!(text.contains("look") && text.contains("[300000 bytes]"), "{text}");
     assert!(text.contains("more characters"), "{text}");
-    assert!(answer.blocks.iter().all(|block| !matches!(block, Block::Image { .. })));
+    assert!(answer.blocks.iter().all(|block| !matches!(block, AnswerBlock::Image { .. })));
     desk.bed.close().await;
 }

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::desk::{BOTH, Desk, execution, waits_for};
 
 #[tokio::test]
-async fn a_run_is_handed_over_after_the_soft_wait_and_waited_for_later() {
+async fn a_run_is_handed_over_after_the_soft_wait() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let signal = desk.signal("go");
@@ -18,16 +18,16 @@ async fn a_run_is_handed_over_after_the_soft_wait_and_waited_for_later() {
         std::fs::write(&signal, "").unwrap();
         let told = desk.told("wait", json!({ "execution": id, "timeout": 100 })).await;
         assert!(told.contains("begun\ndone\n"), "{told}");
-        // It stays readable.
+        // The reply stays readable.
         assert_eq!(desk.told("wait", json!({ "execution": id.to_uppercase() })).await, told);
         let unknown = desk.refused("wait", json!({ "execution": "nothing" })).await;
-        assert!(unknown.contains("there is no execution nothing"), "{unknown}");
+        assert!(unknown.contains("unknown execution nothing"), "{unknown}");
         desk.bed.close().await;
     }
 }
 
 #[tokio::test]
-async fn a_call_that_is_cancelled_before_it_is_handed_over_is_interrupted() {
+async fn a_cancel_before_the_hand_over_interrupts_the_run() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         desk.told("python", json!({ "code": "x = 5" })).await;
@@ -45,7 +45,7 @@ async fn a_call_that_is_cancelled_before_it_is_handed_over_is_interrupted() {
 }
 
 #[tokio::test]
-async fn a_cancel_after_the_run_was_handed_over_does_nothing_and_an_interrupt_does() {
+async fn after_the_hand_over_only_an_interrupt_stops_the_run() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let code = format!("x = 6\nprint('begun', flush=True)\n{}", waits_for(&desk.signal("never")));
@@ -55,7 +55,7 @@ async fn a_cancel_after_the_run_was_handed_over_does_nothing_and_an_interrupt_do
         canceller.cancel();
         let mut waiting = desk.start("wait", json!({ "execution": id, "timeout": 600 }));
         waiting.until(|progress| progress.message == "begun").await;
-        // Who does not wait any more leaves it alone, too.
+        // A caller that stops waiting does not stop it either.
         waiting.canceller.cancel();
         let still = waiting.answer().await.all_text();
         assert!(still.starts_with("Still running") && still.contains("begun"), "{still}");
@@ -70,7 +70,7 @@ async fn a_cancel_after_the_run_was_handed_over_does_nothing_and_an_interrupt_do
 }
 
 #[tokio::test]
-async fn code_that_takes_too_long_is_stopped_and_says_so() {
+async fn a_timeout_stops_code_and_is_reported() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let code = waits_for(&desk.signal("never"));
@@ -129,7 +129,7 @@ async fn progress_bars_become_progress() {
 }
 
 #[tokio::test]
-async fn the_status_of_a_kernel_tells_how_far_a_run_is() {
+async fn the_status_has_the_progress_of_a_run() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let signal = desk.signal("go");

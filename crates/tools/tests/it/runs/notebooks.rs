@@ -10,7 +10,7 @@ fn file(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// Times and revisions are others each time.
+/// Replaces times and revisions, which vary.
 fn steady(text: &str) -> String {
     let words = without_revisions(text);
     let mut lines: Vec<String> = Vec::new();
@@ -52,7 +52,7 @@ async fn cells_run_in_order_and_their_outputs_are_in_the_file() {
 }
 
 #[tokio::test]
-async fn the_first_cell_that_fails_ends_the_run_unless_it_may() {
+async fn the_first_failure_ends_the_run_unless_allowed() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let path =
@@ -91,16 +91,16 @@ async fn a_cell_is_added_changed_and_run_in_one_call() {
         assert!(first[1].contains("nserted") && first[1].contains('2'), "the change is told: {text}");
         let words = json!({ "notebook": "nb.ipynb", "type": "markdown", "content": "# Words", "run": true });
         let text = desk.told("add_notebook_cell", words).await;
-        assert!(text.ends_with("There was nothing to run: cell 3 is markdown."), "{text}");
+        assert!(text.ends_with("Nothing to run: cell 3 is markdown."), "{text}");
         let nothing =
             desk.refused("run_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": [3] })).await;
-        assert!(nothing.contains("nb.ipynb: there was nothing to run: cell 3 is markdown"), "{nothing}");
+        assert!(nothing.contains("nb.ipynb: nothing to run: cell 3 is markdown"), "{nothing}");
         desk.bed.close().await;
     }
 }
 
 #[tokio::test]
-async fn an_output_that_is_the_same_again_is_told_in_a_line_and_read_on_its_own() {
+async fn an_unchanged_output_is_one_line_and_can_still_be_read() {
     let desk = Desk::new("runner");
     let code = "import matplotlib.pyplot as plt\nfor line in range(200):\n    print('line', line)\nplt.plot([1])\nplt.show()";
     desk.bed.notebook("nb.ipynb", &[("a", code)]);
@@ -110,7 +110,7 @@ async fn an_output_that_is_the_same_again_is_told_in_a_line_and_read_on_its_own(
     let again = desk.call("run_notebook_cells", run()).await;
     assert!(again.all_text().contains("[Output unchanged since you last saw it]"), "{}", again.all_text());
     assert!(images(&again).is_empty() && again.all_text().len() < 300, "{}", again.all_text());
-    // An agent that never saw it is sent all of it.
+    // An agent that has not seen it gets all of it.
     let newcomer = desk.newcomer();
     let other = desk.bed.answer_to(&newcomer, "run_notebook_cells", run()).await;
     assert!(other.all_text().contains("line 150") && images(&other).len() == 1, "{}", other.all_text());
@@ -125,7 +125,7 @@ async fn an_output_that_is_the_same_again_is_told_in_a_line_and_read_on_its_own(
 }
 
 #[tokio::test]
-async fn a_run_that_was_handed_over_writes_its_outputs_all_the_same() {
+async fn a_handed_over_run_still_saves_its_outputs() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let signal = desk.signal("go");
@@ -142,7 +142,7 @@ async fn a_run_that_was_handed_over_writes_its_outputs_all_the_same() {
 }
 
 #[tokio::test]
-async fn an_edit_of_the_text_runs_the_cells_that_it_changed() {
+async fn an_edit_runs_the_changed_cells() {
     let desk = Desk::new("runner");
     desk.bed.notebook("nb.ipynb", &[("a", "x = 1"), ("b", "print('b', x)"), ("c", "print('c', x)")]);
     desk.told("run_notebook_cells", json!({ "notebook": "nb.ipynb", "cells": ["a"], "soft_wait": 600 }))
@@ -153,12 +153,12 @@ async fn an_edit_of_the_text_runs_the_cells_that_it_changed() {
     assert!(text.contains("10 b 1\n") && text.contains("10 c 1\n") && !text.contains("id=a"), "{text}");
     assert_eq!(text.matches("Revision").count(), 1, "{text}");
     let same = desk.told("edit", edit("print(10", "print(10")).await;
-    assert!(same.ends_with("There was nothing to run: no cell has changed."), "{same}");
+    assert!(same.ends_with("Nothing to run: no cell has changed."), "{same}");
     desk.bed.close().await;
 }
 
 #[tokio::test]
-async fn all_cells_run_on_a_kernel_that_was_restarted_first() {
+async fn all_cells_run_after_a_restart() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         desk.bed.notebook(

@@ -1,4 +1,4 @@
-//! Runs of cells without ids: how a cell stands is known by the cell, not by its place.
+//! Runs of cells without ids: the state follows the cell, not its position.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::identity::{absorbed, markdown, old_format, rewrite};
 const NB: &str = "old.ipynb";
 
 #[tokio::test]
-async fn the_edited_cell_is_stale_and_no_other_after_an_insert_on_top() {
+async fn only_the_edited_cell_is_stale_after_an_insert_above() {
     let desk = Desk::new("runner");
     let cells = [("code", "a = 1"), ("code", "b = 2"), ("code", "print(3)")];
     let path = desk.bed.write(NB, old_format(&cells));
@@ -33,7 +33,7 @@ async fn the_edited_cell_is_stale_and_no_other_after_an_insert_on_top() {
     assert_eq!(stale, [false, false, true, false], "{after:?}");
     assert!(after[1].contains("· ok") && after[3].contains("· ok"), "{after:?}");
 
-    // The next host knows the same of them.
+    // The next host has the same states.
     desk.bed.documents.close().await;
     rewrite(&path, |cells| drop(cells.remove(0)));
     let later = listing().await;

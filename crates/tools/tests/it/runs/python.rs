@@ -20,7 +20,7 @@ async fn variables_last_in_a_session_and_the_first_answer_names_the_interpreter(
 }
 
 #[tokio::test]
-async fn code_that_raises_is_a_failure_that_names_the_cell_and_keeps_the_state() {
+async fn an_exception_names_the_cell_and_keeps_the_state() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let cells = json!({ "cells": [
@@ -40,7 +40,7 @@ async fn code_that_raises_is_a_failure_that_names_the_cell_and_keeps_the_state()
 }
 
 #[tokio::test]
-async fn a_long_traceback_comes_without_the_frames_of_libraries_and_says_its_message_once() {
+async fn a_long_traceback_drops_library_frames_and_repeats_no_message() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let code = "import pandas as pd\ndef mine():\n    return pd.DataFrame({'a': [1]})['b']\nmine()";
@@ -58,7 +58,7 @@ async fn a_long_traceback_comes_without_the_frames_of_libraries_and_says_its_mes
 }
 
 #[tokio::test]
-async fn a_plot_comes_as_a_picture_and_never_as_text() {
+async fn a_plot_is_a_picture_never_text() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let code = "import matplotlib.pyplot as plt\nplt.plot([1, 2, 3])\nplt.show()";
@@ -72,7 +72,7 @@ async fn a_plot_comes_as_a_picture_and_never_as_text() {
 }
 
 #[tokio::test]
-async fn a_table_is_told_in_few_words() {
+async fn a_table_is_short() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let code = "import pandas as pd\npd.DataFrame({'n': range(100_000), 'm': 'word'})";
@@ -105,18 +105,18 @@ async fn other_languages_have_a_kernel_of_their_own() {
         desk.refused("eval", json!({ "cells": [{ "language": "cobol", "code": "STOP RUN." }] })).await;
     assert!(refused.starts_with("Error: no kernel for cobol is installed"), "{refused}");
     let variables = desk.refused("get_variables", json!({ "session": "robot-1:bash" })).await;
-    assert!(variables.contains("in Python kernels only, and this one runs bash"), "{variables}");
+    assert!(variables.contains("only Python kernels list variables, and this one runs bash"), "{variables}");
     desk.bed.close().await;
 }
 
 #[tokio::test]
-async fn what_cannot_be_run_is_refused_with_what_would_be_right() {
+async fn calls_that_cannot_run_are_refused_with_a_hint() {
     let desk = Desk::new("runner");
     for (arguments, expected) in [
-        (json!({}), "there is nothing to run: give `code`"),
-        (json!({ "cells": [] }), "there is nothing to run: give `code`"),
-        (json!({ "code": "1", "cells": [{ "code": "2" }] }), "`code` and `cells` are one argument"),
-        (json!({ "code": "1", "cwd": "nowhere" }), "nowhere: there is no such folder"),
+        (json!({}), "nothing to run: give `code`"),
+        (json!({ "cells": [] }), "nothing to run: give `code`"),
+        (json!({ "code": "1", "cells": [{ "code": "2" }] }), "give `code` or `cells`, not both"),
+        (json!({ "code": "1", "cwd": "nowhere" }), "nowhere: no such folder"),
     ] {
         let text = desk.refused("python", arguments).await;
         assert!(text.contains(expected), "{text}");

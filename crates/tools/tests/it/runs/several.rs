@@ -1,21 +1,21 @@
-//! Replies about several cells: the parts that are always there, and the pictures with their cells.
+//! Replies about several cells: the parts that are always there, and the pictures of each cell.
 
-use cellist_tools::{Answer, Block};
+use cellist_tools::{AnswerBlock, ToolAnswer};
 use serde_json::json;
 
 use super::desk::{Desk, execution, images, waits_for};
 
-/// The blocks of an answer in a word each: the first line of a text, and pictures.
-fn shape(answer: &Answer) -> Vec<String> {
-    let block = |block: &Block| match block {
-        Block::Text(text) => text.lines().next().unwrap_or_default().to_owned(),
-        Block::Image { .. } => "image".to_owned(),
-        Block::Link { .. } => "link".to_owned(),
+/// The blocks of an answer: the first line of each text, and pictures.
+fn shape(answer: &ToolAnswer) -> Vec<String> {
+    let block = |block: &AnswerBlock| match block {
+        AnswerBlock::Text(text) => text.lines().next().unwrap_or_default().to_owned(),
+        AnswerBlock::Image { .. } => "image".to_owned(),
+        AnswerBlock::Link { .. } => "link".to_owned(),
     };
     answer.blocks.iter().map(block).collect()
 }
 
-/// Forty cells that print, of which the cells 3 and 20 fail.
+/// Forty cells that print; cells 3 and 20 fail.
 fn forty(desk: &Desk, name: &str) {
     let cells: Vec<(String, String)> = (0..40)
         .map(|index| {
@@ -31,7 +31,7 @@ fn forty(desk: &Desk, name: &str) {
 }
 
 #[tokio::test]
-async fn every_failure_and_the_summary_are_in_a_reply_that_has_no_room() {
+async fn a_full_reply_still_has_every_failure_and_the_summary() {
     let desk = Desk::new("runner");
     forty(&desk, "nb.ipynb");
     let run = json!({
@@ -53,7 +53,7 @@ async fn every_failure_and_the_summary_are_in_a_reply_that_has_no_room() {
 }
 
 #[tokio::test]
-async fn a_run_that_stops_lists_the_cells_it_did_not_run() {
+async fn a_stopped_run_lists_the_cells_not_run() {
     let desk = Desk::new("runner");
     forty(&desk, "nb.ipynb");
     let run = json!({ "notebook": "nb.ipynb", "soft_wait": 600 });
@@ -79,7 +79,7 @@ async fn a_wait_with_a_small_budget_lists_every_failure_too() {
 }
 
 #[tokio::test]
-async fn pictures_follow_their_cells_and_a_line_says_where_more_are() {
+async fn pictures_follow_their_cells_and_a_line_names_more() {
     let desk = Desk::new("runner");
     let cells: Vec<(String, String)> = (0..20)
         .map(|index| {
@@ -114,7 +114,7 @@ async fn pictures_follow_their_cells_and_a_line_says_where_more_are() {
 }
 
 #[tokio::test]
-async fn a_cell_that_is_added_and_runs_on_is_named_at_once() {
+async fn an_added_cell_is_named_while_it_still_runs() {
     let desk = Desk::new("runner");
     desk.bed.notebook("nb.ipynb", &[("a", "x = 1")]);
     let signal = desk.signal("go");
@@ -133,7 +133,7 @@ async fn a_cell_that_is_added_and_runs_on_is_named_at_once() {
 }
 
 #[tokio::test]
-async fn pieces_of_code_that_run_on_are_told_with_those_that_ended_and_those_that_wait() {
+async fn running_pieces_are_listed_with_ended_and_waiting_ones() {
     let desk = Desk::new("runner");
     let signal = desk.signal("go");
     let cells = json!([{ "code": "1" }, { "code": waits_for(&signal) }, { "code": "3" }]);
@@ -150,7 +150,7 @@ async fn pieces_of_code_that_run_on_are_told_with_those_that_ended_and_those_tha
 }
 
 #[tokio::test]
-async fn every_tool_that_runs_cells_leaves_pictures_out_where_they_are_not_wanted() {
+async fn every_tool_that_runs_cells_can_leave_pictures_out() {
     let desk = Desk::new("runner");
     desk.bed.notebook("nb.ipynb", &[("a", "import matplotlib.pyplot as plt")]);
     desk.told("run_notebook_cells", json!({ "notebook": "nb.ipynb", "soft_wait": 600 })).await;

@@ -3,11 +3,11 @@ use serde_json::json;
 use super::desk::{BOTH, Desk, execution, waits_for};
 
 #[tokio::test]
-async fn variables_are_told_silently_and_shortly() {
+async fn variables_are_listed_without_a_trace() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let none = desk.told("get_variables", json!({})).await;
-        assert_eq!(none, "session robot-1: no kernel runs, so there are no variables.");
+        assert_eq!(none, "session robot-1: no kernel is running, so there are no variables.");
         let code = "import numpy as np, pandas as pd\nx = 1\nwords = ['a'] * 1000\ntext = 'y' * 10_000\n\
                     df = pd.DataFrame({'n': range(3), 'm': 'word'})\narray = np.zeros((3, 4))\n\
                     class Loud:\n    def __repr__(self):\n        raise SystemExit\nloud = [Loud()]\nloudest = Loud()\n\
@@ -32,8 +32,8 @@ async fn variables_are_told_silently_and_shortly() {
         assert_eq!((line("functions:"), line("classes:")), ("functions: f".into(), "classes: Loud".into()));
         assert_eq!(line("modules:"), "modules: np, pd");
         let some = desk.told("get_variables", json!({ "names": ["x", "nope"] })).await;
-        assert_eq!(some, "session robot-1: 1 variable\nx: int = 1\nnot there: nope");
-        // None of it counted or stayed.
+        assert_eq!(some, "session robot-1: 1 variable\nx: int = 1\nnot found: nope");
+        // The hidden code changed neither the count nor the namespace.
         let after =
             desk.told("python", json!({ "code": "[n for n in globals() if 'cellist' in n], len(In)" })).await;
         assert!(after.starts_with("([], 3)\n"), "{after}");
@@ -55,7 +55,7 @@ async fn a_busy_kernel_is_not_disturbed() {
 }
 
 #[tokio::test]
-async fn a_notebook_whose_cell_runs_is_called_busy_before_the_cell_ends() {
+async fn a_running_notebook_is_busy() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let signal = desk.signal("go");
@@ -66,7 +66,7 @@ async fn a_notebook_whose_cell_runs_is_called_busy_before_the_cell_ends() {
         waiting.until(|progress| progress.message == "cell 0: running").await;
         let busy = desk.refused("get_variables", json!({ "notebook": "nb.ipynb" })).await;
         assert!(busy.contains(&format!("nb.ipynb: the kernel is busy with execution {id} ")), "{busy}");
-        // The cell cannot have ended: the file that it waits for comes now.
+        // The cell cannot have ended: the file that it waits for is created now.
         let still = desk.told("wait", json!({ "execution": id, "timeout": 0 })).await;
         assert!(still.starts_with("Still running"), "{still}");
         std::fs::write(&signal, "").unwrap();
@@ -78,7 +78,7 @@ async fn a_notebook_whose_cell_runs_is_called_busy_before_the_cell_ends() {
 }
 
 #[tokio::test]
-async fn a_variable_that_is_named_is_described_without_code_of_its_own() {
+async fn a_named_variable_is_described_without_running_its_code() {
     for backend in BOTH {
         let desk = Desk::new(backend);
         let code = "import numpy as np, pandas as pd\n\
