@@ -8,7 +8,8 @@ use std::io;
 use std::time::Instant;
 
 use cellist_host::{
-    CallReport, CallRequest, CallView, Code, Event as HostEvent, FailureKind, HostClient, Reply, Request, Result,
+    CallReport, CallRequest, CallView, Code, Event as HostEvent, FailureKind, HostClient, Reply, Request,
+    Result,
 };
 
 use crate::graphics::ImageSupport;

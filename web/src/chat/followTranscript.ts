@@ -18,7 +18,11 @@ export async function followTranscript(
 ): Promise<void> {
   let [from, mark]: [number, number | null] = [0, null]
   while (isWanted()) {
-    const batch: ConversationUpdate | null = await ask({ chat: { hear: { chat, from, mark } } }, 'heard', true)
+    const batch: ConversationUpdate | null = await ask(
+      { chat: { hear: { chat, from, mark } } },
+      'heard',
+      true,
+    )
     if (!batch || !isWanted() || (batch.is_over && batch.told.length === 0)) return
     old ??= batch.next
     transcript.receive(batch, from, old)

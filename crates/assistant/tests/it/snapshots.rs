@@ -1,7 +1,7 @@
 //! Snapshots of whole prompts, in each mode and for notebooks of each size.
 
 use cellist_assistant::ChatRequest;
-use cellist_tools::{Mode, EditorSelection};
+use cellist_tools::{EditorSelection, Mode};
 use serde_json::{Value, json};
 use testkit::Said;
 

@@ -11,7 +11,12 @@ use cellist_tools::{EditorSelection, EditorState};
 use crate::protocol::chat::ChatMessage;
 
 /// A message in the pane of a notebook's page. What was reported last is in front.
-pub(super) fn words(notebook: &Path, folder: &Path, reported: &EditorState, message: ChatMessage) -> UserMessage {
+pub(super) fn words(
+    notebook: &Path,
+    folder: &Path,
+    reported: &EditorState,
+    message: ChatMessage,
+) -> UserMessage {
     let is_active = reported.active.as_deref() == Some(notebook);
     let editing = reported.selection.editing.clone().filter(|_| is_active);
     let selection = EditorSelection { cells: names(&message.selected), editing };

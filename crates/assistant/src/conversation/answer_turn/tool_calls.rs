@@ -6,7 +6,7 @@ use std::time::Instant;
 use cellist_platform::clock::in_milliseconds;
 use cellist_session::execution::Cancel;
 use cellist_settings::RunCode;
-use cellist_tools::{CallAccess, ToolAnswer, AnswerBlock, Mode, ToolName, Toolbox};
+use cellist_tools::{AnswerBlock, CallAccess, Mode, ToolAnswer, ToolName, Toolbox};
 use tokio::sync::{oneshot, watch};
 
 use super::{AnswerTurn, StopScope, TranscriptEntry};
@@ -44,7 +44,9 @@ impl AnswerTurn<'_> {
             .blocks
             .iter()
             .filter_map(|block| match block {
-                AnswerBlock::Image { mime, data } => Some(MessageImage { mime: mime.clone(), data: data.clone() }),
+                AnswerBlock::Image { mime, data } => {
+                    Some(MessageImage { mime: mime.clone(), data: data.clone() })
+                }
                 AnswerBlock::Text(_) | AnswerBlock::Link { .. } => None,
             })
             .collect();
@@ -80,7 +82,9 @@ impl AnswerTurn<'_> {
                 known.join(", ")
             ));
         };
-        if access == CallAccess::Run && self.agent.caller().mode.allows(CallAccess::Run) && !self.may_run(call).await
+        if access == CallAccess::Run
+            && self.agent.caller().mode.allows(CallAccess::Run)
+            && !self.may_run(call).await
         {
             return ToolAnswer::failure("nothing was done: the user did not allow this call to run");
         }
@@ -190,10 +194,12 @@ fn access_of(call: &ToolCall, mode: Mode) -> (CallAccess, Option<Mode>) {
     let access = match tool.facts().access {
         CallAccess::Look | CallAccess::ChangeFile => Toolbox::access_of(tool, &call.arguments),
         // Malformed arguments may hide a change, so the access is never less than the tool's own.
-        least @ (CallAccess::ChangeNotebook | CallAccess::Run) => match Toolbox::access_of(tool, &call.arguments) {
-            CallAccess::Look => least,
-            access => access,
-        },
+        least @ (CallAccess::ChangeNotebook | CallAccess::Run) => {
+            match Toolbox::access_of(tool, &call.arguments) {
+                CallAccess::Look => least,
+                access => access,
+            }
+        }
     };
     (access, mode.check(access).err().map(|refusal| refusal.needs()))
 }
