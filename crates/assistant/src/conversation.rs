@@ -1,14 +1,15 @@
-//! A conversation about a notebook: what was said, what is being answered, and what waits. It goes on when nobody
-//! listens, and tells all of it to whoever comes later.
+//! A conversation about a notebook: its transcript, the active answer and the queue of messages. It continues without
+//! clients, and a late client can read all of it.
 
+mod answer_turn;
+mod cell_edits;
 mod checkpoint;
-mod deeds;
-mod kept;
 mod preview;
-mod told;
-mod turn;
+mod request;
+mod storage;
+mod transcript;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -20,359 +21,354 @@ use cellist_session::sessions::OwnerId;
 use cellist_settings::Home;
 use cellist_store::ConversationFiles;
 use cellist_tools::Toolbox;
-use serde::{Deserialize, Serialize};
 use tokio::sync::{oneshot, watch};
 
-use crate::message::{Message, Part, Role};
-use crate::provider::{Account, Usage};
+use crate::message::{MessagePart, MessageRole, ModelMessage};
+use crate::provider::{Account, TokenUsage};
 
-pub use checkpoint::{CannotRestore, Restored};
-pub use deeds::{Deed, DeedKind};
-use kept::Keeper;
-pub use preview::{Seen, SeenMessage, SeenTool};
-pub use told::{Approval, Ask, Ending, Heard, MessageId, Rules, Stop, Told, Waiting};
-use turn::Turn;
+use answer_turn::AnswerTurn;
+pub use cell_edits::{CellEdit, CellEditKind};
+pub use checkpoint::{RestoreError, RestoreReport};
+pub use preview::{PreviewMessage, PreviewTool, PromptPreview};
+pub use request::{AnswerRules, Approval, ChatRequest, MessageId, StopScope};
+use storage::TranscriptFile;
+pub use transcript::{AnswerEnding, ConversationUpdate, QueuedMessage, TranscriptEntry};
+use transcript::{ChatTranscript, FinishedTurn};
 
-/// A conversation. Cheap to clone; all clones are one.
+/// A conversation about a notebook. Cheap to clone; all clones share one state.
+///
+/// - **Order**: one message is answered at a time, in the order of [`send`](Conversation::send). Entries are only
+///   appended to the transcript, so a client reads from its last position on.
+/// - **Ownership**: answers run in tasks of their own. A client may leave at any time; the answer continues.
+/// - **Cancellation**: [`stop`](Conversation::stop) ends the active answer, [`withdraw`](Conversation::withdraw) a queued
+///   message, [`end`](Conversation::end) both.
+/// - **Errors**: a failure, even a panic of an answer, becomes its [`AnswerEnding`]. The next message is answered as usual.
 #[derive(Clone)]
-pub struct Conversation(Arc<Inner>);
+pub struct Conversation(Arc<SharedConversation>);
 
-pub(crate) struct Inner {
+pub(crate) struct SharedConversation {
     toolbox: Toolbox,
     notebook: PathBuf,
-    state: Mutex<State>,
-    /// Whether code may run without a question; for the notebook, whichever conversation was asked.
-    may_run: Arc<AtomicBool>,
-    /// Who keeps what is said, where it outlives the host.
-    keeper: Option<Arc<Keeper>>,
-    /// Wakes those who listen.
-    news: watch::Sender<()>,
+    state: Mutex<ConversationState>,
+    /// Whether the user has allowed code for this notebook. Later conversations about the notebook inherit it.
+    run_allowed: Arc<AtomicBool>,
+    /// The file of the transcript. Conversations about one cell have none.
+    file: Option<Arc<TranscriptFile>>,
+    /// Wakes clients after each change.
+    changed: watch::Sender<()>,
 }
 
-struct State {
-    told: Vec<Told>,
-    history: Vec<Message>,
-    waiting: VecDeque<Sent>,
-    answering: Option<Answering>,
+struct ConversationState {
+    transcript: ChatTranscript,
+    queue: VecDeque<QueuedRequest>,
+    active: Option<ActiveAnswer>,
+    /// Whether a new conversation has replaced this one.
     is_over: bool,
-    /// Counts up with all that a listener should hear of.
+    /// Counts every change that a client should read.
     mark: u64,
-    usage: Usage,
-    /// The answers that have ended, the newest last.
-    turns: Vec<Past>,
-    /// What the model should know with the next message.
-    aside: Vec<String>,
-    /// Files to whose change the person has consented in this conversation.
+    /// Notes for the model, sent with the next message.
+    model_notes: Vec<String>,
+    /// The protected files that the user has allowed to change in this conversation.
     consents: Vec<PathBuf>,
-    /// Who was asked: what is kept must not hold their keys.
+    /// All accounts that were used. Their keys are removed before the transcript is stored.
     accounts: Vec<Account>,
-    latest: Instant,
+    last_activity: Instant,
 }
 
-/// A message that waits.
-struct Sent {
-    ask: Ask,
+struct QueuedRequest {
+    request: ChatRequest,
     owner: OwnerId,
 }
 
-/// An answer that has ended.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Past {
-    turn: String,
-    /// The notebooks that it used.
-    #[serde(with = "cellist_platform::portable_path")]
-    notebooks: Vec<PathBuf>,
-    /// Files that are no notebooks and that it changed, as it named them.
-    #[serde(default)]
-    files: BTreeSet<String>,
-    is_undone: bool,
-}
-
-struct Answering {
+struct ActiveAnswer {
     message: MessageId,
-    stop: watch::Sender<Option<Stop>>,
+    stop: watch::Sender<Option<StopScope>>,
+    /// The calls that wait for an approval.
     questions: HashMap<String, oneshot::Sender<Approval>>,
 }
 
-/// How much of what was said before a model is told again.
+/// Receives the user's request to stop an answer.
+type StopReceiver = watch::Receiver<Option<StopScope>>;
+
+/// Maximum bytes of earlier messages that a model reads again.
 const LONGEST_HISTORY: usize = 512 << 10;
 
 impl Conversation {
-    /// One in which nothing was said yet.
+    /// Starts an empty conversation that is not stored.
     pub fn new(toolbox: Toolbox, notebook: PathBuf) -> Conversation {
         Conversation::with(toolbox, notebook, Arc::default(), None)
     }
 
-    /// One that goes on with what was said about the notebook before, and is kept for later.
-    pub fn kept(toolbox: Toolbox, notebook: PathBuf, talks: ConversationFiles) -> Conversation {
-        let conversation = Conversation::with(toolbox, notebook, Arc::default(), Some(Keeper::new(talks)));
-        conversation.0.take_up();
+    /// Resumes the stored conversation about the notebook and stores its changes.
+    pub fn resume(toolbox: Toolbox, notebook: PathBuf, talks: ConversationFiles) -> Conversation {
+        let file = Some(TranscriptFile::new(talks));
+        let conversation = Conversation::with(toolbox, notebook, Arc::default(), file);
+        conversation.0.load();
         conversation
     }
 
     fn with(
         toolbox: Toolbox,
         notebook: PathBuf,
-        may_run: Arc<AtomicBool>,
-        keeper: Option<Arc<Keeper>>,
+        run_allowed: Arc<AtomicBool>,
+        file: Option<Arc<TranscriptFile>>,
     ) -> Conversation {
-        let (state, news) = (Mutex::new(State::new()), watch::Sender::new(()));
-        Conversation(Arc::new(Inner { toolbox, notebook, state, may_run, keeper, news }))
+        let (state, changed) = (Mutex::new(ConversationState::new()), watch::Sender::new(()));
+        Conversation(Arc::new(SharedConversation { toolbox, notebook, state, run_allowed, file, changed }))
     }
 
-    /// Another one about the same notebook, which takes the place of this one. What a person has allowed for the
-    /// notebook still holds.
-    pub fn anew(&self) -> Conversation {
-        let Inner { toolbox, notebook, may_run, keeper, .. } = &*self.0;
+    /// Ends this conversation, deletes its stored transcript, and starts a new one about the same notebook. The user's
+    /// permission to run code is inherited.
+    pub fn start_over(&self) -> Conversation {
+        let SharedConversation { toolbox, notebook, run_allowed, file, .. } = &*self.0;
         self.end();
-        self.0.forget();
-        Conversation::with(toolbox.clone(), notebook.clone(), Arc::clone(may_run), keeper.clone())
+        self.0.delete_stored();
+        Conversation::with(toolbox.clone(), notebook.clone(), Arc::clone(run_allowed), file.clone())
     }
 
-    /// Ends it: what is answered stops, and what waits is dropped.
+    /// Stops the active answer and drops the queue.
     pub fn end(&self) {
         let mut state = self.0.lock();
-        state.waiting.clear();
+        state.queue.clear();
         state.is_over = true;
         drop(state);
-        self.stop(Stop::Answer);
-        self.0.note();
+        self.stop(StopScope::Answer);
+        self.0.notify();
     }
 
-    /// The notebook that it is about.
+    /// The path of the notebook.
     pub fn notebook(&self) -> &Path {
         &self.0.notebook
     }
 
-    /// Says something. What comes while an answer is under way waits for its turn. Needs a runtime.
-    pub fn send(&self, ask: Ask, owner: OwnerId) {
+    /// Sends a message. It is queued while another answer is active. Panics without a tokio runtime.
+    pub fn send(&self, request: ChatRequest, owner: OwnerId) {
         let mut state = self.0.lock();
-        if !state.accounts.contains(&ask.account) {
-            state.accounts.push(ask.account.clone());
+        if !state.accounts.contains(&request.account) {
+            state.accounts.push(request.account.clone());
         }
-        let sent = Sent { ask, owner };
-        state.latest = Instant::now();
-        let begun = match &state.answering {
+        let queued = QueuedRequest { request, owner };
+        state.last_activity = Instant::now();
+        let begun = match &state.active {
             Some(_) => {
-                state.waiting.push_back(sent);
+                state.queue.push_back(queued);
                 None
             }
-            // From here on it can be stopped, although its answer begins in a task of its own.
+            // The answer can be stopped from now on, even before its task has run.
             None => {
-                let stop = state.begin(&sent);
-                Some((sent, stop))
+                let stop = state.begin(&queued);
+                Some((queued, stop))
             }
         };
         drop(state);
-        self.0.note();
-        if let Some((sent, stop)) = begun {
-            let inner = Arc::clone(&self.0);
-            tokio::spawn(async move { inner.work(sent, stop).await });
+        self.0.notify();
+        if let Some((queued, stop)) = begun {
+            let shared = Arc::clone(&self.0);
+            tokio::spawn(async move { shared.answer_queue(queued, stop).await });
         }
     }
 
-    /// Takes a message back that waits for its turn. Tells whether it did.
+    /// Removes a queued message. Returns whether it was queued.
     pub fn withdraw(&self, message: &MessageId) -> bool {
         let mut state = self.0.lock();
-        let before = state.waiting.len();
-        state.waiting.retain(|sent| sent.ask.id != *message);
-        let is_gone = state.waiting.len() < before;
+        let before = state.queue.len();
+        state.queue.retain(|queued| queued.request.id != *message);
+        let is_gone = state.queue.len() < before;
         drop(state);
-        self.0.note();
+        self.0.notify();
         is_gone
     }
 
-    /// Ends the answer that is under way. Where there is none, all that earlier ones began and that still runs is
-    /// interrupted, if that is meant. Tells whether there was anything.
-    pub fn stop(&self, stop: Stop) -> bool {
+    /// Stops the active answer. Without one, [`StopScope::Kernel`] interrupts all code that earlier answers left running.
+    /// Returns whether there was anything to stop.
+    pub fn stop(&self, scope: StopScope) -> bool {
         let state = self.0.lock();
-        match (&state.answering, stop) {
-            (Some(answering), _) => {
-                answering.stop.send_replace(Some(stop));
+        match (&state.active, scope) {
+            (Some(active), _) => {
+                active.stop.send_replace(Some(scope));
                 true
             }
-            (None, Stop::Answer) => false,
-            (None, Stop::Kernel) => {
-                let interrupted = state.turns.iter().filter(|past| self.0.toolbox.interrupt_turn(&past.turn));
-                interrupted.count() > 0
+            (None, StopScope::Answer) => false,
+            (None, StopScope::Kernel) => {
+                let turns = state.transcript.turns.iter();
+                turns.filter(|past| self.0.toolbox.interrupt_turn(&past.turn)).count() > 0
             }
         }
     }
 
-    /// Answers whether a call may run code. Tells whether that was asked.
+    /// Delivers the user's decision about a call. Returns whether the call was waiting for it.
     pub fn approve(&self, call: &str, verdict: Approval) -> bool {
         let mut state = self.0.lock();
-        let question = state.answering.as_mut().and_then(|answering| answering.questions.remove(call));
+        let question = state.active.as_mut().and_then(|active| active.questions.remove(call));
         question.is_some_and(|question| question.send(verdict).is_ok())
     }
 
-    /// What was told from a place on, and whether an answer is under way. Much is told in several parts.
-    pub fn heard(&self, from: usize) -> Heard {
-        const AT_ONCE: usize = 2000;
+    /// Returns the transcript from a position on, up to a limit, and the current state.
+    pub fn update_since(&self, from: usize) -> ConversationUpdate {
+        const MOST_ENTRIES: usize = 2000;
         let state = self.0.lock();
-        let from = from.min(state.told.len());
-        let told: Vec<Told> = state.told[from..].iter().take(AT_ONCE).cloned().collect();
-        let waiting = state
-            .waiting
-            .iter()
-            .map(|sent| Waiting { message: sent.ask.id.clone(), words: sent.ask.words.clone() });
-        Heard {
+        let ChatTranscript { entries, turns, .. } = &state.transcript;
+        let from = from.min(entries.len());
+        let told: Vec<TranscriptEntry> = entries[from..].iter().take(MOST_ENTRIES).cloned().collect();
+        let queue = state.queue.iter().map(|QueuedRequest { request, .. }| QueuedMessage {
+            message: request.id.clone(),
+            words: request.words.clone(),
+        });
+        ConversationUpdate {
             next: from + told.len(),
             told,
-            answering: state.answering.as_ref().map(|answering| answering.message.clone()),
-            waiting: waiting.collect(),
-            runs_on: state.answering.is_none()
-                && state.turns.iter().any(|past| self.0.toolbox.is_turn_running(&past.turn)),
+            answering: state.active.as_ref().map(|active| active.message.clone()),
+            waiting: queue.collect(),
+            runs_on: state.active.is_none()
+                && turns.iter().any(|past| self.0.toolbox.is_turn_running(&past.turn)),
             mark: state.mark,
             is_over: state.is_over,
         }
     }
 
-    /// Waits until more was told than is known, or something else is other than it was at a mark.
-    pub async fn more_than(&self, known: usize, mark: u64) {
-        let mut news = self.0.news.subscribe();
+    /// Waits until the transcript has more than `known` entries, or the mark is higher than `mark`. Safe to cancel.
+    pub async fn wait_for_update(&self, known: usize, mark: u64) {
+        let mut changed = self.0.changed.subscribe();
         loop {
-            let is_more = {
+            let is_new = {
                 let state = self.0.lock();
-                state.told.len() > known || state.mark > mark
+                state.transcript.entries.len() > known || state.mark > mark
             };
-            if is_more {
+            if is_new {
                 return;
             }
             // The sender lives as long as the conversation.
-            let _ = news.changed().await;
+            let _ = changed.changed().await;
         }
     }
 
-    /// Whether somebody may come back to it.
-    pub fn is_fresh(&self, within: Duration) -> bool {
+    /// Whether an answer is active, or a non-empty transcript changed within this time.
+    pub fn is_recent(&self, within: Duration) -> bool {
         let state = self.0.lock();
-        state.answering.is_some() || !state.told.is_empty() && state.latest.elapsed() < within
+        state.active.is_some()
+            || !state.transcript.entries.is_empty() && state.last_activity.elapsed() < within
     }
 }
 
-impl State {
-    /// Nothing was said.
-    fn new() -> State {
-        State {
-            told: Vec::new(),
-            history: Vec::new(),
-            waiting: VecDeque::new(),
-            answering: None,
+impl ConversationState {
+    fn new() -> ConversationState {
+        ConversationState {
+            transcript: ChatTranscript::default(),
+            queue: VecDeque::new(),
+            active: None,
             is_over: false,
             mark: 0,
-            usage: Usage::default(),
-            turns: Vec::new(),
-            aside: Vec::new(),
+            model_notes: Vec::new(),
             consents: Vec::new(),
             accounts: Vec::new(),
-            latest: Instant::now(),
+            last_activity: Instant::now(),
         }
     }
 
-    /// An answer is under way from now on; the wish to stop it is heard here.
-    fn begin(&mut self, sent: &Sent) -> watch::Receiver<Option<Stop>> {
-        let (stop, wish) = watch::channel(None);
-        self.answering = Some(Answering { message: sent.ask.id.clone(), stop, questions: HashMap::new() });
-        wish
+    /// Marks an answer as active.
+    fn begin(&mut self, queued: &QueuedRequest) -> StopReceiver {
+        let (stop, receiver) = watch::channel(None);
+        let message = queued.request.id.clone();
+        self.active = Some(ActiveAnswer { message, stop, questions: HashMap::new() });
+        receiver
     }
 }
 
-impl Inner {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl SharedConversation {
+    fn lock(&self) -> MutexGuard<'_, ConversationState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The state folder of whoever carries calls out.
+    /// The state folder of the process that carries out tool calls.
     fn home(&self) -> &Home {
         self.toolbox.documents().store().home()
     }
 
-    fn tell(&self, told: Told) {
+    fn append(&self, entry: TranscriptEntry) {
         let mut state = self.lock();
-        state.told.push(told);
-        state.latest = Instant::now();
+        state.transcript.entries.push(entry);
+        state.last_activity = Instant::now();
         drop(state);
-        self.note();
+        self.notify();
     }
 
-    /// Whoever listens looks again.
-    fn note(&self) {
+    /// Wakes all waiting clients.
+    fn notify(&self) {
         self.lock().mark += 1;
-        self.news.send_replace(());
+        self.changed.send_replace(());
     }
 
-    /// Answers a message, and then one after the other until none waits.
-    async fn work(self: Arc<Inner>, first: Sent, stop: watch::Receiver<Option<Stop>>) {
+    /// Answers a message, then the queued ones in order.
+    async fn answer_queue(self: Arc<SharedConversation>, first: QueuedRequest, stop: StopReceiver) {
         let mut next = Some((first, stop));
-        while let Some((sent, stop)) = next {
-            let ended = contained(Turn::answer(&self, sent, stop)).await.unwrap_or_else(|panicked| {
+        while let Some((queued, stop)) = next {
+            let ended = contained(AnswerTurn::answer(&self, queued, stop)).await.unwrap_or_else(|panicked| {
                 let hint =
                     "send the message again; report the line `internal error` of the host's log".to_owned();
-                let ending = Ending::Failed { message: panicked.to_string(), hint };
-                Told::Ended { ending, usage: Usage::default() }
+                let ending = AnswerEnding::Failed { message: panicked.to_string(), hint };
+                TranscriptEntry::Ended { ending, usage: TokenUsage::default() }
             });
-            next = self.next(ended);
-            self.watch_what_runs_on();
-            self.keep_soon().await;
+            next = self.finish_answer(ended);
+            self.notify_when_runs_end();
+            self.store_transcript().await;
         }
     }
 
-    /// Whoever listens hears of it when what the last answer began does not run any more; of those before it, too, since
-    /// each was the last once.
-    fn watch_what_runs_on(self: &Arc<Inner>) {
-        let turn = self.lock().turns.last().map(|past| past.turn.clone());
+    /// Notifies clients when the code that the last answer left running has ended. Each answer is the last one once, so
+    /// earlier answers are covered.
+    fn notify_when_runs_end(self: &Arc<SharedConversation>) {
+        let turn = self.lock().transcript.turns.last().map(|past| past.turn.clone());
         if let Some(turn) = turn.filter(|turn| self.toolbox.is_turn_running(turn)) {
-            let inner = Arc::clone(self);
+            let shared = Arc::clone(self);
             tokio::spawn(async move {
-                inner.toolbox.wait_for_turn(&turn).await;
-                inner.note();
+                shared.toolbox.wait_for_turn(&turn).await;
+                shared.notify();
             });
         }
     }
 
-    /// The next message, with the wish to stop its answer. The end of an answer and that none is under way any more are one
-    /// step: whoever hears of it can go on at once.
-    fn next(&self, ended: Told) -> Option<(Sent, watch::Receiver<Option<Stop>>)> {
+    /// Appends the end of an answer and starts the next queued message. Both happen under one lock: a client that reads
+    /// the end can send at once.
+    fn finish_answer(&self, ended: TranscriptEntry) -> Option<(QueuedRequest, StopReceiver)> {
         let mut state = self.lock();
-        state.told.push(ended);
-        state.latest = Instant::now();
-        // A wish to stop is for this answer alone. What it wanted interrupted may have been begun by a call that is over.
-        let wish = state.answering.take().and_then(|answering| *answering.stop.borrow());
-        if let (Some(Stop::Kernel), Some(past)) = (wish, state.turns.last()) {
+        state.transcript.entries.push(ended);
+        state.last_activity = Instant::now();
+        // A stop applies to this answer alone. It may concern code of a call that has already returned.
+        let stop = state.active.take().and_then(|active| *active.stop.borrow());
+        if let (Some(StopScope::Kernel), Some(past)) = (stop, state.transcript.turns.last()) {
             self.toolbox.interrupt_turn(&past.turn);
         }
-        let next = state.waiting.pop_front().map(|sent| {
-            let stop = state.begin(&sent);
-            (sent, stop)
+        let next = state.queue.pop_front().map(|queued| {
+            let stop = state.begin(&queued);
+            (queued, stop)
         });
         drop(state);
-        self.note();
+        self.notify();
         next
     }
 
-    /// Keeps what was said in a turn, for the next.
-    fn remember(&self, said: Vec<Message>, usage: Usage, past: Past) {
+    /// Adds the messages of a turn to the history. The oldest turns are dropped beyond [`LONGEST_HISTORY`].
+    fn record_turn(&self, messages: Vec<ModelMessage>, turn: FinishedTurn) {
         let mut state = self.lock();
-        state.usage += usage;
-        state.turns.push(past);
-        state.history.extend(said.into_iter().map(without_images));
-        while state.history.iter().map(Message::size).sum::<usize>() > LONGEST_HISTORY {
-            let next = state.history.iter().skip(1).position(begins_turn);
+        let ChatTranscript { history, turns, .. } = &mut state.transcript;
+        turns.push(turn);
+        history.extend(messages.into_iter().map(without_images));
+        while history.iter().map(ModelMessage::size).sum::<usize>() > LONGEST_HISTORY {
+            let next = history.iter().skip(1).position(begins_turn);
             let Some(next) = next else { break };
-            state.history.drain(..=next);
+            history.drain(..=next);
         }
     }
 }
 
-/// Whether a message is the words of a person, and not what came of a call.
-fn begins_turn(message: &Message) -> bool {
-    message.role == Role::Person && matches!(message.parts.first(), Some(Part::Text(_)))
+/// Whether a message is text of the user rather than results of tool calls.
+fn begins_turn(message: &ModelMessage) -> bool {
+    message.role == MessageRole::Person && matches!(message.parts.first(), Some(MessagePart::Text(_)))
 }
 
-fn without_images(mut message: Message) -> Message {
+fn without_images(mut message: ModelMessage) -> ModelMessage {
     for part in &mut message.parts {
-        if let Part::Result(result) = part {
+        if let MessagePart::Result(result) = part {
             result.images.clear();
         }
     }

@@ -1,5 +1,5 @@
-//! The assistant: a conversation with a model that works through the same tools, under the same modes, as every other
-//! agent. Knows providers of models and nothing of those who show the conversation.
+//! The assistant: a conversation with a model. The model uses the same tools, under the same modes, as every agent. This
+//! crate talks to the providers of models; terminal and page display the conversation.
 
 #![doc = include_str!("../README.md")]
 
@@ -11,11 +11,13 @@ mod provider;
 mod setup;
 
 pub use conversation::{
-    Approval, Ask, CannotRestore, Conversation, Deed, DeedKind, Ending, Heard, MessageId, Restored, Rules,
-    Seen, SeenMessage, SeenTool, Stop, Told, Waiting,
+    AnswerEnding, AnswerRules, Approval, CellEdit, CellEditKind, ChatRequest, Conversation,
+    ConversationUpdate, MessageId, PreviewMessage, PreviewTool, PromptPreview, QueuedMessage, RestoreError,
+    RestoreReport, StopScope, TranscriptEntry,
 };
-pub use message::{Image, Message, Part, Role, ToolCall, ToolResult};
+pub use message::{MessageImage, MessagePart, MessageRole, ModelMessage, ToolCall, ToolResult};
 pub use provider::{
-    Account, Event, Fault, Finish, Key, NoAccount, Patience, Prompt, Provider, Tool, Usage, Vendor,
+    Account, AccountError, ApiKey, FinishReason, ModelEvent, ModelPrompt, Provider, ProviderError,
+    ProviderTimeouts, TokenUsage, ToolSpec, Vendor,
 };
-pub use setup::{CannotAsk, Keys, Place, Setup, Words};
+pub use setup::{ApiKeys, AssistantSetup, ChatScope, SetupError, UserMessage};

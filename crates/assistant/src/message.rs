@@ -1,110 +1,111 @@
-//! What is said in a conversation, in words of our own: each provider's way to write it stays with the provider.
+//! Messages between user and model, independent of a provider. Each provider's module translates them to its own format.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Something that was said.
+/// One message of a prompt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Message {
-    /// By whom.
-    pub role: Role,
-    /// What, in order.
-    pub parts: Vec<Part>,
+pub struct ModelMessage {
+    /// The author.
+    pub role: MessageRole,
+    /// The content, in order.
+    pub parts: Vec<MessagePart>,
 }
 
-/// Who says something.
+/// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// The person, and what was found out for the model.
+pub enum MessageRole {
+    /// The user. Results of tool calls count as the user's, as in the formats of all providers.
     Person,
     /// The model.
     Model,
 }
 
-/// A part of what is said.
+/// A part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// Words.
+pub enum MessagePart {
+    /// Plain text or Markdown.
     Text(String),
-    /// A picture.
-    Image(Image),
-    /// The model wants a tool to be used.
+    /// An image.
+    Image(MessageImage),
+    /// A tool call by the model.
     Call(ToolCall),
-    /// What came of it.
+    /// The result of a tool call.
     Result(ToolResult),
 }
 
-/// A picture.
+/// An image in a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Image {
-    /// What it is.
+pub struct MessageImage {
+    /// The MIME type.
     pub mime: String,
-    /// Its bytes, in base64.
+    /// The bytes, in base64.
     pub data: String,
 }
 
-/// A call of a tool, as a model makes it.
+/// A tool call by a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// Its name in the conversation.
+    /// The name of the call, unique in the conversation.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// Its arguments. What a model wrote and is no JSON is text.
+    /// The arguments. Text that is not valid JSON is kept as a JSON string.
     pub arguments: Value,
-    /// Something that the provider wants back with the call.
+    /// An opaque signature that the provider expects back with the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<String>,
 }
 
-/// What came of a call.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResult {
     /// The name of the call.
     pub call: String,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// What it says.
+    /// The text for the model.
     pub text: String,
-    /// What it shows.
-    pub images: Vec<Image>,
-    /// Whether it failed.
+    /// The images for the model.
+    pub images: Vec<MessageImage>,
+    /// Whether the call failed.
     pub is_failure: bool,
 }
 
-impl Message {
-    /// Words of a person.
-    pub fn person(text: impl Into<String>) -> Message {
-        Message { role: Role::Person, parts: vec![Part::Text(text.into())] }
+impl ModelMessage {
+    /// Makes a message of the user.
+    pub fn person(text: impl Into<String>) -> ModelMessage {
+        ModelMessage { role: MessageRole::Person, parts: vec![MessagePart::Text(text.into())] }
     }
 
-    /// Something a model said.
-    pub fn model(parts: Vec<Part>) -> Message {
-        Message { role: Role::Model, parts }
+    /// Makes a message of the model.
+    pub fn model(parts: Vec<MessagePart>) -> ModelMessage {
+        ModelMessage { role: MessageRole::Model, parts }
     }
 
-    /// What came of calls.
-    pub fn results(results: Vec<ToolResult>) -> Message {
-        Message { role: Role::Person, parts: results.into_iter().map(Part::Result).collect() }
+    /// Makes a message with the results of tool calls.
+    pub fn results(results: Vec<ToolResult>) -> ModelMessage {
+        let parts = results.into_iter().map(MessagePart::Result).collect();
+        ModelMessage { role: MessageRole::Person, parts }
     }
 
-    /// The calls in it.
+    /// The tool calls in it.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Call(call) => Some(call),
-            Part::Text(_) | Part::Image(_) | Part::Result(_) => None,
+            MessagePart::Call(call) => Some(call),
+            MessagePart::Text(_) | MessagePart::Image(_) | MessagePart::Result(_) => None,
         })
     }
 
-    /// How much there is to read in it, in bytes.
+    /// The size of its content in bytes.
     pub fn size(&self) -> usize {
         let sizes = self.parts.iter().map(|part| match part {
-            Part::Text(text) => text.len(),
-            Part::Image(image) => image.data.len(),
-            Part::Call(call) => call.tool.len() + call.arguments.to_string().len(),
-            Part::Result(result) => {
+            MessagePart::Text(text) => text.len(),
+            MessagePart::Image(image) => image.data.len(),
+            MessagePart::Call(call) => call.tool.len() + call.arguments.to_string().len(),
+            MessagePart::Result(result) => {
                 result.text.len() + result.images.iter().map(|image| image.data.len()).sum::<usize>()
             }
         });

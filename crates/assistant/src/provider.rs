@@ -1,13 +1,13 @@
-//! Providers of models: a prompt goes in, and events come out until the answer has ended. There are three ways to write
-//! both, one a file; the connection is the one that gateways use, so that models cost no further libraries.
+//! Providers of models: a prompt goes in, a stream of events comes out. Each of the three APIs has a file of its own. They
+//! share the HTTP client of the kernel gateways, so no further library is needed.
 
 mod account;
 mod anthropic;
-mod events;
-mod fault;
+mod decoder;
+mod error;
 mod gemini;
 mod openai;
-mod stream;
+mod sse;
 mod transport;
 
 use std::time::Duration;
@@ -17,104 +17,109 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::message::{Message, ToolCall};
+use crate::message::{ModelMessage, ToolCall};
 
-pub use account::{Account, Key, NoAccount, Vendor};
-pub use fault::Fault;
+use decoder::StreamDecoder;
 
-/// Somebody who answers prompts.
+pub use account::{Account, AccountError, ApiKey, Vendor};
+pub use error::ProviderError;
+
+/// A client of one model at one provider.
+///
+/// [`send`](Provider::send) makes one request and never retries; [`ProviderError::retry_delay`] tells the caller whether a
+/// retry makes sense. The API key is removed from prompts and responses.
 #[derive(Clone, Debug)]
 pub struct Provider {
     account: Account,
-    patience: Patience,
+    timeouts: ProviderTimeouts,
 }
 
-/// How long a provider is waited for.
+/// The time limits of a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// For a connection.
+pub struct ProviderTimeouts {
+    /// Until the connection is open.
     pub connect: Duration,
-    /// For the next word.
+    /// Between two lines of the response.
     pub silence: Duration,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        // Models that think say nothing for a while.
-        Patience { connect: Duration::from_secs(20), silence: Duration::from_secs(180) }
+impl Default for ProviderTimeouts {
+    fn default() -> ProviderTimeouts {
+        // A reasoning model may send nothing for minutes.
+        ProviderTimeouts { connect: Duration::from_secs(20), silence: Duration::from_secs(180) }
     }
 }
 
-/// All that a model is told.
+/// A whole prompt.
 #[derive(Clone, Debug, Default)]
-pub struct Prompt {
-    /// Instructions, which stay the same from one prompt of a conversation to the next.
+pub struct ModelPrompt {
+    /// The instructions. They stay the same within a conversation, so that providers can cache them.
     pub instructions: String,
-    /// What was said, the newest last.
-    pub messages: Vec<Message>,
-    /// The tools that it may ask for.
-    pub tools: Vec<Tool>,
-    /// How long its answer may be, in tokens, where the provider wants to know.
+    /// The messages, newest last.
+    pub messages: Vec<ModelMessage>,
+    /// The tools that the model may call.
+    pub tools: Vec<ToolSpec>,
+    /// Maximum tokens of the response, for providers that have such a parameter.
     pub max_tokens: usize,
 }
 
-/// A tool as a model reads about it.
+/// A tool as it is described to a model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tool {
-    /// Its name.
+pub struct ToolSpec {
+    /// The name.
     pub name: &'static str,
-    /// What it does and what to know before a call.
+    /// The effect, and the facts to know before a call.
     pub description: &'static str,
-    /// The schema of its arguments.
+    /// The JSON schema of the arguments.
     pub schema: Value,
 }
 
-impl From<Definition> for Tool {
-    fn from(definition: Definition) -> Tool {
+impl From<Definition> for ToolSpec {
+    fn from(definition: Definition) -> ToolSpec {
         let Definition { name, description, .. } = definition;
-        Tool { name: name.as_str(), description, schema: definition.schema() }
+        ToolSpec { name: name.as_str(), description, schema: definition.schema() }
     }
 }
 
-/// What comes of a prompt.
+/// A piece of a response.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
-    /// More words.
+pub enum ModelEvent {
+    /// More text.
     Text(String),
-    /// A tool is asked for, with all of its arguments.
+    /// A complete tool call.
     Call(ToolCall),
-    /// How much was read and written.
-    Usage(Usage),
-    /// The answer has ended.
-    End(Finish),
+    /// The tokens of the request.
+    Usage(TokenUsage),
+    /// The response is complete.
+    End(FinishReason),
 }
 
-/// Why an answer has ended.
+/// Why a response ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finish {
-    /// All is said, or tools are asked for.
+pub enum FinishReason {
+    /// The model finished, or waits for the results of its calls.
     Done,
-    /// It was too long.
+    /// The limit of tokens was reached.
     Length,
-    /// The provider did not want to go on.
+    /// The provider refused to continue.
     Refused,
 }
 
-/// How much was read and written, in tokens.
+/// A count of tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Read.
+pub struct TokenUsage {
+    /// Tokens of the prompt.
     pub input: u64,
-    /// How much of that was known from before.
+    /// Tokens of the prompt that came from the provider's cache.
     pub cached: u64,
-    /// Written.
+    /// Tokens of the response.
     pub output: u64,
-    /// What it cost in US dollars, where the provider says so.
+    /// The cost in US dollars, if the provider reports it.
     pub cost: Option<f64>,
 }
 
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Usage) {
+impl std::ops::AddAssign for TokenUsage {
+    fn add_assign(&mut self, other: TokenUsage) {
         self.input += other.input;
         self.cached += other.cached;
         self.output += other.output;
@@ -125,102 +130,102 @@ impl std::ops::AddAssign for Usage {
     }
 }
 
-/// How many events may wait for whoever hears them; a model is slower than any reader.
-const WAITING: usize = 256;
+/// The capacity of the channel of events. A model is slower than any receiver.
+const EVENT_CAPACITY: usize = 256;
 
 impl Provider {
-    /// The provider of an account.
+    /// Makes a client with default timeouts.
     pub fn new(account: Account) -> Provider {
-        Provider { account, patience: Patience::default() }
+        Provider { account, timeouts: ProviderTimeouts::default() }
     }
 
-    /// The same with other patience.
-    pub fn with_patience(self, patience: Patience) -> Provider {
-        Provider { patience, ..self }
+    /// Sets other timeouts.
+    pub fn with_timeouts(self, timeouts: ProviderTimeouts) -> Provider {
+        Provider { timeouts, ..self }
     }
 
-    /// Who is asked, and for which model.
+    /// The account.
     pub fn account(&self) -> &Account {
         &self.account
     }
 
-    /// A prompt as it travels.
-    pub(crate) fn body(&self, prompt: &Prompt) -> String {
-        let body = self.account.vendor().dialect().body(&self.account, prompt);
+    /// The body of a request, without the key.
+    pub(crate) fn body(&self, prompt: &ModelPrompt) -> String {
+        let body = self.account.vendor().api().body(&self.account, prompt);
         self.account.without_key(body.to_string())
     }
 
-    /// A text of a prompt as it travels.
+    /// A text without the key.
     pub(crate) fn as_sent(&self, text: &str) -> String {
         self.account.without_key(text.to_owned())
     }
 
-    /// Asks. The last event is the end or a fault; without either the connection was given up. Dropping the receiver
-    /// ends the answer. Needs a runtime.
-    pub fn ask(&self, prompt: &Prompt) -> mpsc::Receiver<Result<Event, Fault>> {
-        let (events, heard) = mpsc::channel(WAITING);
-        let (account, patience) = (self.account.clone(), self.patience);
+    /// Sends a prompt. The last item is [`ModelEvent::End`] or an error; a channel that closes without either means a lost
+    /// connection. Dropping the receiver cancels the request. Panics without a tokio runtime.
+    pub fn send(&self, prompt: &ModelPrompt) -> mpsc::Receiver<Result<ModelEvent, ProviderError>> {
+        let (events, receiver) = mpsc::channel(EVENT_CAPACITY);
+        let (account, timeouts) = (self.account.clone(), self.timeouts);
         let body = self.body(prompt);
         tokio::spawn(async move {
-            let conversing = transport::converse(&account, body, patience, &events);
+            let exchange = transport::exchange(&account, body, timeouts, &events);
             tokio::select! {
-                done = conversing => if let Err(fault) = done {
-                    let _ = events.send(Err(fault)).await;
+                done = exchange => if let Err(error) = done {
+                    let _ = events.send(Err(error)).await;
                 },
                 () = events.closed() => {}
             }
         });
-        heard
+        receiver
     }
 }
 
-/// A way to write prompts and to read what comes of them.
+/// An HTTP API for prompts. Several vendors share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dialect {
+enum ProviderApi {
     OpenAi,
     Anthropic,
     Gemini,
 }
 
-impl Dialect {
-    fn body(self, account: &Account, prompt: &Prompt) -> Value {
+impl ProviderApi {
+    fn body(self, account: &Account, prompt: &ModelPrompt) -> Value {
         match self {
-            Dialect::OpenAi => openai::body(account, prompt),
-            Dialect::Anthropic => anthropic::body(account, prompt),
-            Dialect::Gemini => gemini::body(prompt),
+            ProviderApi::OpenAi => openai::body(account, prompt),
+            ProviderApi::Anthropic => anthropic::body(account, prompt),
+            ProviderApi::Gemini => gemini::body(prompt),
         }
     }
 
-    /// Where a prompt is sent, below the address of the provider.
+    /// The path of the endpoint, below the base URL.
     fn path(self, model: &str) -> String {
         match self {
-            Dialect::OpenAi => "/chat/completions".to_owned(),
-            Dialect::Anthropic => "/v1/messages".to_owned(),
-            Dialect::Gemini => {
+            ProviderApi::OpenAi => "/chat/completions".to_owned(),
+            ProviderApi::Anthropic => "/v1/messages".to_owned(),
+            ProviderApi::Gemini => {
                 let model = model.strip_prefix("models/").unwrap_or(model);
                 format!("/v1beta/models/{model}:streamGenerateContent?alt=sse")
             }
         }
     }
 
-    /// What lets in, and what else has to be said.
+    /// The headers for authentication and version.
     fn headers(self, key: Option<&str>) -> Vec<(&'static str, String)> {
         let key = |name, before: &str| key.map(|key| (name, format!("{before}{key}")));
         match self {
-            Dialect::OpenAi => key("authorization", "Bearer ").into_iter().collect(),
-            Dialect::Anthropic => key("x-api-key", "")
+            ProviderApi::OpenAi => key("authorization", "Bearer ").into_iter().collect(),
+            ProviderApi::Anthropic => key("x-api-key", "")
                 .into_iter()
                 .chain([("anthropic-version", "2023-06-01".to_owned())])
                 .collect(),
-            Dialect::Gemini => key("x-goog-api-key", "").into_iter().collect(),
+            ProviderApi::Gemini => key("x-goog-api-key", "").into_iter().collect(),
         }
     }
 
-    fn reader(self) -> Box<dyn events::Reader> {
+    fn decoder(self) -> Box<dyn StreamDecoder> {
         match self {
-            Dialect::OpenAi => Box::new(openai::Reader::default()),
-            Dialect::Anthropic => Box::new(anthropic::Reader::default()),
-            Dialect::Gemini => Box::new(gemini::Reader::default()),
+            ProviderApi::OpenAi => Box::new(openai::OpenAiDecoder::default()),
+            ProviderApi::Anthropic => Box::new(anthropic::AnthropicDecoder::default()),
+            ProviderApi::Gemini => Box::new(gemini::GeminiDecoder::default()),
         }
     }
 }

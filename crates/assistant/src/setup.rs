@@ -1,5 +1,5 @@
-//! What decides on answers: the user's settings and keys, the folder, the instructions. Read anew whenever someone wants
-//! that, for a terminal as for a page.
+//! The configuration of the assistant: settings, API keys, working folder and instructions. Terminal and page read it again
+//! for each message or command.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,103 +12,103 @@ use cellist_tools::redaction::Redaction;
 use cellist_tools::{Caller, EditorState, FilePolicy, Mode, ToolSet, nearby_notebooks};
 use serde::{Deserialize, Serialize};
 
-use crate::conversation::{Ask, MessageId, Rules};
-use crate::provider::{Account, NoAccount, Vendor};
+use crate::conversation::{AnswerRules, ChatRequest, MessageId};
+use crate::provider::{Account, AccountError, Vendor};
 
-/// What lets a person into providers, out of their variables. It is kept in memory alone, and no kernel gets it.
+/// The API keys in a client's environment variables. They stay in memory and are never passed to a kernel.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Keys(Vec<(String, String)>);
+pub struct ApiKeys(Vec<(String, String)>);
 
 /// The variable of the setting `chat.api_key`.
 const OUR_KEY: &str = "CELLIST_CHAT_API_KEY";
 
-impl Keys {
-    /// Those among some variables, and nothing else of them.
-    pub fn among(variables: &Variables) -> Keys {
+impl ApiKeys {
+    /// Extracts the keys from environment variables.
+    pub fn from_variables(variables: &Variables) -> ApiKeys {
         let names = Vendor::all_variables().chain([OUR_KEY]);
-        Keys(names.filter_map(|name| Some((name.to_owned(), variables.text(name)?))).collect())
+        ApiKeys(names.filter_map(|name| Some((name.to_owned(), variables.text(name)?))).collect())
     }
 }
 
-impl fmt::Debug for Keys {
+impl fmt::Debug for ApiKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Keys({})", self.0.len())
+        write!(f, "ApiKeys({})", self.0.len())
     }
 }
 
-/// Someone who talks about a notebook, and where they are.
+/// The client of a conversation and its environment.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ChatScope {
     /// The state folder.
     pub home: Home,
-    /// The folder that they work in.
+    /// The client's working folder.
     pub cwd: PathBuf,
-    /// What decides which kernels they get.
+    /// The environment that kernels are chosen by.
     pub environment: ClientEnvironment,
-    /// What is taken out of all that a model reads for them.
+    /// The secrets that are removed from prompts.
     pub redaction: Redaction,
-    /// What lets them into providers.
-    pub keys: Keys,
-    /// The notebook.
+    /// The API keys of the client.
+    pub keys: ApiKeys,
+    /// The path of the notebook.
     pub notebook: PathBuf,
 }
 
-/// All that does not change from one message to the next.
+/// The configuration for messages about a notebook.
 #[derive(Clone, Debug)]
-pub struct Setup {
-    /// The settings.
+pub struct AssistantSetup {
+    /// The resolved settings.
     pub settings: Settings,
-    /// What the person should know about them.
+    /// Notices for the user about the settings.
     pub notices: Vec<String>,
-    /// Who is asked.
+    /// The provider, model and key.
     pub account: Account,
     caller: Caller,
     prompts: Prompts,
     home: Home,
 }
 
-/// What a person says, and what is in front of them.
+/// A message as the user writes it, with the state of the editor.
 #[derive(Clone, Debug, Default)]
-pub struct Words {
+pub struct UserMessage {
     /// The client's name for the message.
     pub id: MessageId,
-    /// What they say.
+    /// The text of the message.
     pub words: String,
-    /// How far the answer may go.
+    /// The mode of the answer.
     pub mode: Mode,
-    /// What is in front of them.
+    /// The state of the user's editor.
     pub front: EditorState,
-    /// Cells whose outputs go along.
+    /// The cells whose outputs go into the prompt.
     pub outputs: Vec<String>,
 }
 
-/// Why nobody can be asked.
+/// Why the assistant is not configured.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
-pub enum CannotAsk {
+#[expect(missing_docs, reason = "the message of each variant describes it")]
+pub enum SetupError {
     #[error(transparent)]
     Settings(#[from] Faults),
     #[error(transparent)]
-    NoAccount(#[from] NoAccount),
+    Account(#[from] AccountError),
     #[error(transparent)]
     Prompt(#[from] BadPrompt),
 }
 
-impl CannotAsk {
-    /// What to do about it.
+impl SetupError {
+    /// A hint for the user.
     pub fn hint(&self) -> String {
         match self {
-            CannotAsk::Settings(_) => "mend it there; `cellist settings` lists what is valid".to_owned(),
-            CannotAsk::NoAccount(none) => none.hint(),
-            CannotAsk::Prompt(bad) => bad.hint().to_owned(),
+            SetupError::Settings(_) => "fix the setting; `cellist settings` lists all settings".to_owned(),
+            SetupError::Account(error) => error.hint(),
+            SetupError::Prompt(bad) => bad.hint().to_owned(),
         }
     }
 }
 
-impl Setup {
-    /// Reads all of it, with what is wanted otherwise this time. Takes as long as a few files do.
-    pub fn read(place: Place, change: impl FnOnce(&mut Chat)) -> Result<Setup, CannotAsk> {
-        let Place { home, cwd, mut environment, mut redaction, keys, notebook } = place;
+impl AssistantSetup {
+    /// Reads settings, keys and prompts. `change` overrides settings for this time. Blocks on a few small files.
+    pub fn read(scope: ChatScope, change: impl FnOnce(&mut Chat)) -> Result<AssistantSetup, SetupError> {
+        let ChatScope { home, cwd, mut environment, mut redaction, keys, notebook } = scope;
         let mut variables = environment.variables();
         keys.0.into_iter().for_each(|(name, value)| variables.set(name, value));
         let sources =
@@ -118,8 +118,8 @@ impl Setup {
         change(&mut settings.chat);
         let account = Account::find(&settings.chat, &variables)?;
         let prompts = Prompts::with_folder(&home.path().join(FOLDER))?.with_files(&resolved.prompts)?;
-        let (tool_mode, said) = environment.tool_mode(&home, &cwd, &settings);
-        // Secrets stay with whoever asks; the key travels with the account alone.
+        let (tool_mode, tool_notices) = environment.tool_mode(&home, &cwd, &settings);
+        // The kernel's environment must not contain secrets. The API key is part of the account only.
         redaction.withhold_from(&mut environment, &settings);
         let caller = Caller {
             name: "assistant".into(),
@@ -138,37 +138,37 @@ impl Setup {
             environment,
             redaction,
         };
-        let notices = resolved.notices.into_iter().chain(said).collect();
-        Ok(Setup { settings, notices, account, caller, prompts, home })
+        let notices = resolved.notices.into_iter().chain(tool_notices).collect();
+        Ok(AssistantSetup { settings, notices, account, caller, prompts, home })
     }
 
-    /// The notebooks that a message may attach, from the folder on, besides the one that it is about.
+    /// Lists the notebooks near the working folder that a message may attach, without `own`.
     pub fn notebooks(&self, own: &Path) -> Vec<String> {
         nearby_notebooks(&self.caller.cwd, own, &FilePolicy::of(&self.caller, &self.home))
     }
 
-    /// A message.
-    pub fn message(&self, words: Words) -> Ask {
-        let Words { id, words, mode, front, outputs } = words;
-        Ask {
+    /// Completes a message to a request.
+    pub fn request(&self, message: UserMessage) -> ChatRequest {
+        let UserMessage { id, words, mode, front, outputs } = message;
+        ChatRequest {
             id,
             words,
             caller: Caller { mode, front: Some(front), ..self.caller.clone() },
             account: self.account.clone(),
-            rules: Rules::from(&self.settings.chat),
+            rules: AnswerRules::from(&self.settings.chat),
             instructions: self.prompts.for_mode(mode).0,
             outputs,
             about: None,
         }
     }
 
-    /// A message about one cell of the notebook that is in front, for which a change may be proposed.
-    pub fn about_cell(&self, words: Words, cell: &str) -> Ask {
-        let mut ask = self.message(Words { mode: Mode::Ask, ..words });
-        // What it is told is not told to whoever works in the chat beside it.
-        ask.caller.session.push_str("-inline");
-        ask.about = Some(cell.to_owned());
-        ask
+    /// Completes a message about one cell of the active notebook. Its answer is a proposal.
+    pub fn request_about_cell(&self, message: UserMessage, cell: &str) -> ChatRequest {
+        let mut request = self.request(UserMessage { mode: Mode::Ask, ..message });
+        // A session of its own: the model of the chat has not read this conversation.
+        request.caller.session.push_str("-inline");
+        request.about = Some(cell.to_owned());
+        request
     }
 }
 
@@ -184,15 +184,15 @@ mod tests {
 
     use super::*;
 
-    fn place(scratch: &Scratch, config: &str, keys: &[(&str, &str)]) -> Place {
+    fn scope(scratch: &Scratch, config: &str, keys: &[(&str, &str)]) -> ChatScope {
         let home = Home::at(scratch.path().join("home"));
         scratch.write("home/config.toml", config);
         let variables: Variables =
             keys.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
-        let keys = Keys::among(&variables);
+        let keys = ApiKeys::from_variables(&variables);
         assert!(!format!("{keys:?}").contains("hush"));
         let cwd = scratch.path().to_owned();
-        Place {
+        ChatScope {
             home,
             notebook: cwd.join("nb.ipynb"),
             cwd,
@@ -203,29 +203,35 @@ mod tests {
     }
 
     #[test]
-    fn settings_and_keys_make_an_account_and_no_kernel_gets_the_key() {
+    fn the_account_comes_from_settings_and_keys_and_no_kernel_gets_the_key() {
         let scratch = Scratch::new();
         let keys = [("OPENAI_API_KEY", "hush-hush"), ("OTHER", "o")];
-        let missing = Setup::read(place(&scratch, "", &keys), |_| {}).unwrap_err();
-        assert_eq!(missing.to_string(), "no model is chosen for openai");
+        let missing = AssistantSetup::read(scope(&scratch, "", &keys), |_| {}).unwrap_err();
+        assert_eq!(missing.to_string(), "no model is set for openai");
         assert!(missing.hint().contains("config.toml"), "{}", missing.hint());
-        let setup = Setup::read(place(&scratch, "[chat]\nmodel = \"m\"\nexclude = [\"x\"]\n", &keys), |_| {});
-        let ask = setup.unwrap().message(Words { words: "hello".to_owned(), ..Words::default() });
-        assert_eq!((ask.account.model(), ask.caller.session.as_str()), ("m", "assistant-nb"));
-        assert!(!serde_json::to_string(&ask.caller).unwrap().contains("hush"));
-        assert_eq!(ask.caller.excluded, ["x"]);
-        let broken = Setup::read(place(&scratch, "[chat]\nmax_steps = \"x\"\n", &keys), |_| {}).unwrap_err();
-        assert!(matches!(broken, CannotAsk::Settings(_)), "{broken}");
-        let changed = Setup::read(place(&scratch, "", &keys), |chat| chat.model = Some("other".to_owned()));
+        let setup = AssistantSetup::read(
+            scope(&scratch, "[chat]\nmodel = \"m\"\nexclude = [\"x\"]\n", &keys),
+            |_| {},
+        );
+        let request =
+            setup.unwrap().request(UserMessage { words: "hello".to_owned(), ..UserMessage::default() });
+        assert_eq!((request.account.model(), request.caller.session.as_str()), ("m", "assistant-nb"));
+        assert!(!serde_json::to_string(&request.caller).unwrap().contains("hush"));
+        assert_eq!(request.caller.excluded, ["x"]);
+        let broken =
+            AssistantSetup::read(scope(&scratch, "[chat]\nmax_steps = \"x\"\n", &keys), |_| {}).unwrap_err();
+        assert!(matches!(broken, SetupError::Settings(_)), "{broken}");
+        let changed =
+            AssistantSetup::read(scope(&scratch, "", &keys), |chat| chat.model = Some("other".to_owned()));
         assert_eq!(changed.unwrap().account.model(), "other");
     }
 
     #[test]
-    fn a_key_of_our_own_counts_and_nothing_else_is_taken_along() {
+    fn cellists_own_key_variable_is_read_and_no_other_variable() {
         let scratch = Scratch::new();
         let keys = [("CELLIST_CHAT_API_KEY", "hush"), ("CELLIST_CHAT_MODEL", "other"), ("PATH", "/bin")];
-        let place = place(&scratch, "[chat]\nprovider = \"anthropic\"\nmodel = \"m\"\n", &keys);
-        assert_eq!(place.keys.0.len(), 1);
-        assert_eq!(Setup::read(place, |_| {}).unwrap().account.model(), "m");
+        let scope = scope(&scratch, "[chat]\nprovider = \"anthropic\"\nmodel = \"m\"\n", &keys);
+        assert_eq!(scope.keys.0.len(), 1);
+        assert_eq!(AssistantSetup::read(scope, |_| {}).unwrap().account.model(), "m");
     }
 }

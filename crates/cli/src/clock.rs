@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub(crate) use cellist_tui::spoken;
+pub(crate) use cellist_tui::format_duration;
 
 /// How long ago something was: `just now`, `5 minutes ago`, `3 days ago`.
 pub(crate) fn ago(time: Duration) -> String {

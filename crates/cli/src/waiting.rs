@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use cellist_tui::{State, columns, fitting, visible, width_of};
+use cellist_tui::{BlockState, display_width, fit_to_width, visible, width_of};
 
 /// What takes less is not worth a word.
 const PATIENCE: Duration = Duration::from_millis(700);
@@ -83,10 +83,10 @@ fn show(line: &str) {
 
 /// `⣾ starting the kernel… 2 s`, one column short of what there is, so that it stays one line.
 fn line(frame: usize, what: &str, since: Duration, width: usize) -> String {
-    let (mark, time) = (State::Running(frame).mark(), format!(" {} s", since.as_secs()));
-    let room = width.saturating_sub(columns(mark) + 2 + columns(&time));
-    let what = fitting(&format!("{}…", visible(what)), room);
-    fitting(&format!("{mark} {what}{time}"), width.saturating_sub(1))
+    let (mark, time) = (BlockState::Running(frame).mark(), format!(" {} s", since.as_secs()));
+    let room = width.saturating_sub(display_width(mark) + 2 + display_width(&time));
+    let what = fit_to_width(&format!("{}…", visible(what)), room);
+    fit_to_width(&format!("{mark} {what}{time}"), width.saturating_sub(1))
 }
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(said(80), "⣾ starting the kernel… 2 s");
         assert_eq!(said(20), "⣾ starting the… 2 s");
         for width in 1..40 {
-            assert!(columns(&said(width)) < width.max(2), "{width}");
+            assert!(display_width(&said(width)) < width.max(2), "{width}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use cellist_assistant::CannotRestore;
+use cellist_assistant::RestoreError;
 use cellist_live::{DocumentError, Unchanged};
 use cellist_notebook::{self as notebook, Revision};
 use cellist_platform::{FailureKind, without_number};
@@ -185,15 +185,15 @@ impl From<DocumentError> for Failure {
     }
 }
 
-impl From<CannotRestore> for Failure {
-    fn from(error: CannotRestore) -> Failure {
+impl From<RestoreError> for Failure {
+    fn from(error: RestoreError) -> Failure {
         match error {
-            CannotRestore::Answering => {
+            RestoreError::Answering => {
                 Failure::bad_input(FailureKind::Answering, error.to_string()).with_hint("stop it first")
             }
-            CannotRestore::NoSuchTurn(_) => Failure::bad_input(FailureKind::NoSuchTurn, error.to_string()),
-            CannotRestore::Session(error) => error.into(),
-            CannotRestore::Document(error) => error.into(),
+            RestoreError::NoSuchTurn(_) => Failure::bad_input(FailureKind::NoSuchTurn, error.to_string()),
+            RestoreError::Session(error) => error.into(),
+            RestoreError::Document(error) => error.into(),
         }
     }
 }

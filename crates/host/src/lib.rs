@@ -36,7 +36,9 @@ pub use protocol::{frame, hello, wire};
 pub use service::{Client, HostService, Keeping, PageUser, RunPlace};
 
 // The parts of requests and replies, for front ends that stand on this crate alone.
-pub use cellist_assistant::{Approval, Ending, Heard, MessageId, Told, Usage};
+pub use cellist_assistant::{
+    AnswerEnding, Approval, ConversationUpdate, MessageId, TokenUsage, TranscriptEntry,
+};
 pub use cellist_live::{Activity, Actor, Author, CellText, Change, Effect, LastRun, follow};
 pub use cellist_session::execution::{Bar, Report, Status};
 pub use cellist_session::sessions::{

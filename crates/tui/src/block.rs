@@ -1,141 +1,141 @@
-//! One cell as people see it: what it is, its code, what it showed, how it ended. A value that is drawn; whoever has it
-//! changes it.
+//! A cell as a block of lines: heading, source, progress and output. A block is a plain value; screens build it and render
+//! it.
 
-mod draw;
-mod piece;
+mod output_piece;
+mod render;
 
 use std::time::Duration;
 
 use cellist_host::{Bar, Status};
 
-pub use draw::{Drawn, Frame, Placed, Shown};
-pub use piece::{Piece, pieces, report_pieces};
+pub use output_piece::{OutputPiece, output_pieces, report_pieces};
+pub use render::{BlockDetail, ImagePlacement, RenderOptions, RenderedLines};
 
-/// How a cell stands.
+/// The run state of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum State {
-    /// It did not run, as far as is known.
+pub enum BlockState {
+    /// No run is known.
     #[default]
     Resting,
-    /// It waits for its turn.
+    /// The run has not started yet.
     Pending,
-    /// It runs; the number moves with each frame.
+    /// The cell runs. The number is the animation frame.
     Running(usize),
-    /// It ran to its end.
+    /// The cell succeeded.
     Complete,
-    /// It failed.
+    /// The cell raised an error.
     Failed,
-    /// It failed, which was allowed.
-    FailedAsItMay,
-    /// It was stopped by somebody.
+    /// The cell raised an error that its metadata or a flag allows.
+    FailedAllowed,
+    /// The run was interrupted.
     Cancelled,
-    /// It was stopped by its time limit.
+    /// The run reached its time limit.
     TimedOut,
 }
 
-/// What a cell's source is.
+/// The source of a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Source {
-    /// Code in a language.
+pub enum BlockSource {
+    /// Code.
     Code {
         /// The code.
         text: String,
-        /// The language's name.
+        /// The name of the language.
         language: String,
     },
-    /// Prose.
+    /// Markdown.
     Markdown(String),
-    /// Anything else.
+    /// Text without a language.
     Raw(String),
-    /// It is not shown.
+    /// The block shows no source.
     Hidden,
 }
 
-/// A cell to be drawn.
+/// A cell on a terminal. Equal blocks look equal, so [`CachedBlock`](crate::CachedBlock) can compare them.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Block {
-    /// How it stands.
-    pub state: State,
-    /// Where it stands, or the number of its execution.
+pub struct CellBlock {
+    /// The run state.
+    pub state: BlockState,
+    /// The cell's index or execution count.
     pub label: String,
-    /// What it is called.
+    /// The title in the heading.
     pub title: String,
-    /// How long it took, or has been running.
+    /// The duration of the run so far.
     pub time: Option<Duration>,
-    /// What else is to be known of it in a few words.
+    /// Short facts at the end of the heading.
     pub remarks: Vec<String>,
-    /// Its source.
-    pub source: Source,
-    /// What it showed.
-    pub pieces: Vec<Piece>,
-    /// How far it is, between 0 and 1 where that is known, with what is counted.
+    /// The source.
+    pub source: BlockSource,
+    /// The output.
+    pub pieces: Vec<OutputPiece>,
+    /// The progress: a share between 0 and 1, if known, and a text.
     pub progress: Option<(Option<f64>, String)>,
 }
 
-impl State {
-    /// One letter for it.
+impl BlockState {
+    /// The symbol at the start of the heading.
     pub fn mark(self) -> &'static str {
         const SPINNER: [&str; 8] = ["⣾", "⣽", "⣻", "⢿", "⡿", "⣟", "⣯", "⣷"];
         match self {
-            State::Resting => "·",
-            State::Pending => "○",
-            State::Running(frame) => SPINNER[frame % SPINNER.len()],
-            State::Complete => "✓",
-            State::Failed | State::FailedAsItMay | State::TimedOut => "✗",
-            State::Cancelled => "⊘",
+            BlockState::Resting => "·",
+            BlockState::Pending => "○",
+            BlockState::Running(frame) => SPINNER[frame % SPINNER.len()],
+            BlockState::Complete => "✓",
+            BlockState::Failed | BlockState::FailedAllowed | BlockState::TimedOut => "✗",
+            BlockState::Cancelled => "⊘",
         }
     }
 
-    /// A word for it, where its mark does not say everything.
+    /// A word for the heading, if the symbol is not enough.
     pub fn word(self) -> Option<&'static str> {
         match self {
-            State::Resting | State::Running(_) | State::Complete => None,
-            State::Pending => Some("waits"),
-            State::Failed => Some("failed"),
-            State::FailedAsItMay => Some("failed, as it may"),
-            State::Cancelled => Some("interrupted"),
-            State::TimedOut => Some("timed out"),
+            BlockState::Resting | BlockState::Running(_) | BlockState::Complete => None,
+            BlockState::Pending => Some("pending"),
+            BlockState::Failed => Some("failed"),
+            BlockState::FailedAllowed => Some("failed (allowed)"),
+            BlockState::Cancelled => Some("interrupted"),
+            BlockState::TimedOut => Some("timed out"),
         }
     }
 }
 
-impl From<Status> for State {
-    fn from(status: Status) -> State {
+impl From<Status> for BlockState {
+    fn from(status: Status) -> BlockState {
         match status {
-            Status::Ok => State::Complete,
-            Status::Error => State::Failed,
-            Status::Timeout => State::TimedOut,
-            Status::Cancelled => State::Cancelled,
+            Status::Ok => BlockState::Complete,
+            Status::Error => BlockState::Failed,
+            Status::Timeout => BlockState::TimedOut,
+            Status::Cancelled => BlockState::Cancelled,
         }
     }
 }
 
-impl Default for Block {
-    fn default() -> Block {
-        Block {
-            state: State::Resting,
+impl Default for CellBlock {
+    fn default() -> CellBlock {
+        CellBlock {
+            state: BlockState::Resting,
             label: String::new(),
             title: String::new(),
             time: None,
             remarks: Vec::new(),
-            source: Source::Hidden,
+            source: BlockSource::Hidden,
             pieces: Vec::new(),
             progress: None,
         }
     }
 }
 
-/// How far a progress bar is, and what it counts.
-pub fn counted(bar: &Bar) -> (Option<f64>, String) {
-    let counted = match bar.total {
+/// The share and the text of a progress bar.
+pub fn format_progress(bar: &Bar) -> (Option<f64>, String) {
+    let text = match bar.total {
         Some(total) => format!("{}/{} {}", bar.done, total, bar.label),
         None => format!("{} {}", bar.done, bar.label),
     };
-    (bar.total.filter(|total| *total > 0.0).map(|total| bar.done / total), counted.trim_end().to_owned())
+    (bar.total.filter(|total| *total > 0.0).map(|total| bar.done / total), text.trim_end().to_owned())
 }
 
-/// `3 ms`, `0.42 s`, `12.3 s`, `2 min 05 s`.
-pub fn spoken(time: Duration) -> String {
+/// Formats a duration: `3 ms`, `0.42 s`, `12.3 s`, `2 min 05 s`.
+pub fn format_duration(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     match time.as_millis() {
         0..100 => format!("{} ms", time.as_millis()),

@@ -1,71 +1,77 @@
-//! Blocks that were drawn are kept for as long as nothing changes what they look like.
+//! A cache of rendered blocks. It is valid until the block or the options change.
 
 use std::cell::OnceCell;
 
-use crate::block::{Block, Drawn, Frame};
+use crate::block::{CellBlock, RenderOptions, RenderedLines};
 
-/// A block with what it looks like. Changing the block forgets that.
+/// A block with its rendered lines. A change of the block discards them.
 #[derive(Clone, Debug, Default)]
-pub struct Cached {
-    block: Block,
-    drawn: OnceCell<Drawn>,
-    frame: Option<Frame>,
+pub struct CachedBlock {
+    block: CellBlock,
+    rendered: OnceCell<RenderedLines>,
+    options: Option<RenderOptions>,
 }
 
-impl Cached {
-    /// A block that was not drawn yet.
-    pub fn new(block: Block) -> Cached {
-        Cached { block, drawn: OnceCell::new(), frame: None }
+impl CachedBlock {
+    /// Wraps a block. It is rendered on demand.
+    pub fn new(block: CellBlock) -> CachedBlock {
+        CachedBlock { block, rendered: OnceCell::new(), options: None }
     }
 
     /// The block.
-    pub fn block(&self) -> &Block {
+    pub fn block(&self) -> &CellBlock {
         &self.block
     }
 
-    /// Puts another block in its place; the same block costs nothing.
-    pub fn set(&mut self, block: Block) {
+    /// Replaces the block. An equal block keeps the rendered lines.
+    pub fn set(&mut self, block: CellBlock) {
         if self.block != block {
             self.block = block;
-            self.frame = None;
+            self.options = None;
         }
     }
 
-    /// What it looks like.
-    pub fn draw(&mut self, frame: &Frame) -> &Drawn {
-        if self.frame != Some(*frame) {
-            self.frame = Some(*frame);
-            self.drawn = OnceCell::new();
+    /// Returns the rendered lines.
+    pub fn render(&mut self, options: &RenderOptions) -> &RenderedLines {
+        if self.options != Some(*options) {
+            self.options = Some(*options);
+            self.rendered = OnceCell::new();
         }
-        self.drawn.get_or_init(|| self.block.draw(frame))
+        self.rendered.get_or_init(|| self.block.render(options))
     }
 
-    /// Whether drawing it for this frame costs nothing.
-    pub fn is_drawn(&self, frame: &Frame) -> bool {
-        self.frame == Some(*frame) && self.drawn.get().is_some()
+    /// Whether the lines for these options are cached.
+    pub fn is_rendered(&self, options: &RenderOptions) -> bool {
+        self.options == Some(*options) && self.rendered.get().is_some()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::Shown;
-    use crate::picture::Picturing;
+    use crate::block::BlockDetail;
+    use crate::graphics::ImageSupport;
 
     #[test]
-    fn a_block_is_drawn_anew_only_for_another_width_or_fold_or_content() {
-        let frame =
-            Frame { width: 40, shown: Shown::Preview(20), key: "Ctrl-O", picturing: Picturing::WORDS };
-        let block = Block { title: "one".into(), ..Block::default() };
-        let mut cached = Cached::new(block.clone());
-        assert!(!cached.is_drawn(&frame));
-        cached.draw(&frame);
+    fn a_block_is_rendered_again_only_for_other_options_or_content() {
+        let options = RenderOptions {
+            width: 40,
+            detail: BlockDetail::Preview(20),
+            key: "Ctrl-O",
+            images: ImageSupport::WORDS,
+        };
+        let block = CellBlock { title: "one".into(), ..CellBlock::default() };
+        let mut cached = CachedBlock::new(block.clone());
+        assert!(!cached.is_rendered(&options));
+        cached.render(&options);
         cached.set(block.clone());
-        assert!(cached.is_drawn(&frame));
-        for other in [Frame { width: 41, ..frame }, Frame { shown: Shown::All, ..frame }] {
-            assert!(!cached.is_drawn(&other));
+        assert!(cached.is_rendered(&options));
+        for other in
+            [RenderOptions { width: 41, ..options }, RenderOptions { detail: BlockDetail::All, ..options }]
+        {
+            assert!(!cached.is_rendered(&other));
         }
-        cached.set(Block { title: "two".into(), ..block });
-        assert!(!cached.is_drawn(&frame));
+        cached.set(CellBlock { title: "two".into(), ..block });
+        assert!(!cached.is_rendered(&options));
     }
 }

@@ -1,82 +1,83 @@
-//! What is written at a prompt: the text, what was written there before, and how it could go on. Pure: keys become changes,
-//! and somebody else draws it.
+//! The input of a prompt: the text, its history and completions. Keys become changes; REPL and line prompt draw it.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::editor::Editor;
+use crate::editor::TextEditor;
 
-/// Something that is being written.
+/// A text in progress, with history and completions.
 #[derive(Debug, Default)]
 pub(crate) struct Composer {
-    editor: Editor,
-    /// Whether lines go in and out as those of code do.
+    editor: TextEditor,
+    /// Whether new lines are indented as code.
     is_code: bool,
-    /// What was written before; and which of it is in the editor.
+    /// Earlier texts, oldest first.
     history: Vec<String>,
+    /// The index of the earlier text in the editor.
     recalled: Option<usize>,
-    /// What was written before something was recalled.
-    put_aside: String,
-    choice: Option<Choice>,
+    /// The text from before a recall.
+    draft: String,
+    completions: Option<CompletionMenu>,
 }
 
-/// How a text could go on.
+/// Several completions to choose from.
 #[derive(Debug)]
-pub(crate) struct Choice {
+pub(crate) struct CompletionMenu {
     pub(crate) matches: Vec<String>,
-    /// The one that is in the text.
+    /// The index of the completion in the text.
     pub(crate) at: Option<usize>,
+    /// The characters that a completion replaces.
     start: usize,
     end: usize,
 }
 
-/// What a key asks for beyond a change of the text.
+/// The effect of a key outside of the composer.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum ComposerAction {
     Nothing,
-    /// It is to count as written.
+    /// The user finished the text.
     Enter,
-    /// How the text could go on at this character.
+    /// Completions are needed for this text at this character.
     Complete(String, usize),
 }
 
 impl Composer {
-    /// For code.
+    /// Makes a composer of code.
     pub(crate) fn of_code(history: Vec<String>) -> Composer {
         Composer { is_code: true, history, ..Composer::default() }
     }
 
-    /// For words.
+    /// Makes a composer of prose.
     pub(crate) fn of_words(history: Vec<String>) -> Composer {
         Composer { history, ..Composer::default() }
     }
 
-    pub(crate) fn editor(&self) -> &Editor {
+    pub(crate) fn editor(&self) -> &TextEditor {
         &self.editor
     }
 
-    pub(crate) fn choice(&self) -> Option<&Choice> {
-        self.choice.as_ref()
+    pub(crate) fn completions(&self) -> Option<&CompletionMenu> {
+        self.completions.as_ref()
     }
 
-    /// Writes a text at the cursor.
-    pub(crate) fn write(&mut self, text: &str) {
-        self.choice = None;
-        self.editor.write(text);
+    /// Inserts text at the cursor.
+    pub(crate) fn insert(&mut self, text: &str) {
+        self.completions = None;
+        self.editor.insert(text);
     }
 
     pub(crate) fn new_line(&mut self) {
         match self.is_code {
             true => self.editor.new_line(),
-            false => self.editor.write("\n"),
+            false => self.editor.insert("\n"),
         }
     }
 
-    /// Takes it all away.
+    /// Discards the text.
     pub(crate) fn clear(&mut self) {
-        (self.editor, self.recalled, self.choice) = (Editor::default(), None, None);
+        (self.editor, self.recalled, self.completions) = (TextEditor::default(), None, None);
     }
 
-    /// It is written: what it was, which can be recalled from now on.
+    /// Returns the text, clears the editor and adds the text to the history.
     pub(crate) fn take(&mut self) -> String {
         let text = self.editor.text().trim_end().to_owned();
         self.clear();
@@ -86,24 +87,23 @@ impl Composer {
         text
     }
 
-    pub(crate) fn key(&mut self, key: KeyEvent) -> Wish {
+    pub(crate) fn key(&mut self, key: KeyEvent) -> ComposerAction {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let special = key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT);
-        let choice = self.choice.take();
+        let menu = self.completions.take();
         match key.code {
             KeyCode::Char('j') if control => self.new_line(),
             KeyCode::Enter if special || control => self.new_line(),
-            KeyCode::Enter => return Wish::Enter,
-            KeyCode::Tab => return self.tab(choice),
+            KeyCode::Enter => return ComposerAction::Enter,
+            KeyCode::Tab => return self.tab(menu),
             KeyCode::Up if self.editor.is_on_first() => self.recall(-1),
             KeyCode::Down if self.editor.is_on_last() => self.recall(1),
             _ => self.editor.key(key),
         }
-        Wish::Nothing
+        ComposerAction::Nothing
     }
 
-    /// Hears how the text could go on, each way in place of the characters from one place to another. It was asked when
-    /// the cursor was there.
+    /// Offers completions for the characters `start..end`. They are ignored if the cursor has moved since the request.
     pub(crate) fn offer(&mut self, matches: Vec<String>, start: usize, end: usize, cursor: usize) {
         if matches.is_empty() || self.editor.offset() != cursor {
             return;
@@ -119,25 +119,25 @@ impl Composer {
             self.editor.replace(start, end, &common);
             end = start + common.chars().count();
         }
-        self.choice = Some(Choice { matches, at: None, start, end });
+        self.completions = Some(CompletionMenu { matches, at: None, start, end });
     }
 
-    fn tab(&mut self, choice: Option<Choice>) -> Wish {
-        if let Some(mut choice) = choice {
-            let at = choice.at.map_or(0, |at| (at + 1) % choice.matches.len());
-            let chosen = &choice.matches[at];
-            self.editor.replace(choice.start, choice.end, chosen);
-            choice.end = choice.start + chosen.chars().count();
-            choice.at = Some(at);
-            self.choice = Some(choice);
-            return Wish::Nothing;
+    fn tab(&mut self, menu: Option<CompletionMenu>) -> ComposerAction {
+        if let Some(mut menu) = menu {
+            let at = menu.at.map_or(0, |at| (at + 1) % menu.matches.len());
+            let chosen = &menu.matches[at];
+            self.editor.replace(menu.start, menu.end, chosen);
+            menu.end = menu.start + chosen.chars().count();
+            menu.at = Some(at);
+            self.completions = Some(menu);
+            return ComposerAction::Nothing;
         }
         let (_, before) = self.editor.cursor();
         if self.is_code && before.trim().is_empty() {
-            self.editor.write("\t");
-            return Wish::Nothing;
+            self.editor.insert("\t");
+            return ComposerAction::Nothing;
         }
-        Wish::Complete(self.editor.text(), self.editor.offset())
+        ComposerAction::Complete(self.editor.text(), self.editor.offset())
     }
 
     fn recall(&mut self, by: isize) {
@@ -148,10 +148,10 @@ impl Composer {
             return;
         }
         if self.recalled.is_none() {
-            self.put_aside = self.editor.text();
+            self.draft = self.editor.text();
         }
-        let text = self.history.get(to).cloned().unwrap_or_else(|| std::mem::take(&mut self.put_aside));
-        self.editor = Editor::new(&text);
+        let text = self.history.get(to).cloned().unwrap_or_else(|| std::mem::take(&mut self.draft));
+        self.editor = TextEditor::new(&text);
         self.recalled = (to < count).then_some(to);
     }
 }

@@ -1,5 +1,4 @@
-//! A terminal whose lines scroll as ever while its keys are ours: words are asked for, and keys are heard while something
-//! else is written.
+//! A scrolling terminal in raw mode: a prompt for text, and keys that are read while output is written.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -8,85 +7,88 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc::Receiver;
 
-use crate::motion::Ending;
-use crate::prompt::{Entry, Prompt};
-use crate::screen::{Taken, events};
+use crate::prompt::{LinePrompt, PromptEvent};
+use crate::screen::{TerminalGuard, events};
+use crate::screen_loop::ExitSignals;
 use crate::terminal::size;
 
-/// What is kept of what is typed while nobody asks for it.
+/// Maximum events that are kept until the next prompt.
 const AHEAD: usize = 4096;
 
-/// A terminal that is ours until this is dropped.
+/// A scrolling terminal in raw mode, restored on drop.
+///
+/// Keys that arrive outside of a prompt are queued for the next [`ask`](Console::ask). SIGINT counts as Ctrl-C, and SIGTERM
+/// or SIGHUP as leaving.
 pub struct Console {
     keys: Receiver<Event>,
-    /// What was typed before it was asked for.
+    /// The keys that were typed before the prompt.
     ahead: VecDeque<Event>,
-    prompt: Prompt,
+    prompt: LinePrompt,
     has_colour: bool,
     interrupts: Signal,
-    ending: Ending,
-    /// The last, so that it is given back when nobody reads keys any more.
-    _taken: Taken,
+    exit: ExitSignals,
+    /// Dropped last, after the receiver of keys.
+    _guard: TerminalGuard,
 }
 
-/// What came of asking for words.
+/// The outcome of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entered {
-    /// These.
+pub enum PromptOutcome {
+    /// The user entered this text.
     Words(String),
-    /// None: the user does not want to say anything.
+    /// The user discarded the prompt.
     Dropped,
-    /// The user wants to leave, or the terminal is gone.
+    /// The user left, or the terminal is gone.
     Leave,
 }
 
-/// What the user wants while something goes on.
+/// A decision of the user while something runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wanted {
-    /// That it stops.
+pub enum UserSignal {
+    /// Stop it.
     Stop,
-    /// To leave.
+    /// Leave the program.
     Leave,
 }
 
-/// How words could go on: each match in place of the characters `start..end`.
+/// Completions that replace the characters `start..end` of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Matches {
-    /// What could stand there.
+pub struct Completions {
+    /// The completions.
     pub matches: Vec<String>,
-    /// The first character that is replaced.
+    /// The first replaced character.
     pub start: usize,
-    /// The one behind the last.
+    /// The end of the replaced characters, exclusive.
     pub end: usize,
 }
 
 impl Console {
-    /// Takes the terminal. What was said at it before can be recalled, oldest first.
+    /// Takes over the terminal. `history` has earlier texts, oldest first.
     pub fn take(has_colour: bool, history: Vec<String>) -> io::Result<Console> {
-        let (interrupts, ending) = (signal(SignalKind::interrupt())?, Ending::new()?);
-        let taken = Taken::keys()?;
-        let prompt = Prompt::new(has_colour, history);
+        let (interrupts, exit) = (signal(SignalKind::interrupt())?, ExitSignals::new()?);
+        let guard = TerminalGuard::raw_mode()?;
+        let prompt = LinePrompt::new(has_colour, history);
         Ok(Console {
             keys: events(),
             ahead: VecDeque::new(),
             prompt,
             has_colour,
             interrupts,
-            ending,
-            _taken: taken,
+            exit,
+            _guard: guard,
         })
     }
 
-    /// Writes text, wherever the cursor is.
+    /// Writes text at the cursor.
     pub fn write(&self, text: &str) {
         let mut out = io::stdout().lock();
-        // A terminal that went away is noticed when the next words are wanted.
+        // A lost terminal is noticed at the next prompt.
         let _ = out.write_all(text.replace('\n', "\r\n").as_bytes()).and_then(|()| out.flush());
     }
 
-    /// Asks for words. What was typed before counts.
-    pub async fn ask(&mut self, label: &str, complete: impl Fn(&str, usize) -> Matches) -> Entered {
-        self.prompt.ask(label);
+    /// Prompts for text. Keys that were typed before are part of it.
+    pub async fn ask(&mut self, label: &str, complete: impl Fn(&str, usize) -> Completions) -> PromptOutcome {
+        self.prompt.set_label(label);
         loop {
             let event = match self.ahead.pop_front() {
                 Some(event) => event,
@@ -95,66 +97,66 @@ impl Console {
                     self.write(&shown);
                     match self.event().await {
                         Some(event) => event,
-                        None => return self.entered(Entered::Leave),
+                        None => return self.finish(PromptOutcome::Leave),
                     }
                 }
             };
-            match self.prompt.take(&event) {
-                Entry::Nothing => {}
-                Entry::Complete(text, cursor) => {
-                    let Matches { matches, start, end } = complete(&text, cursor);
+            match self.prompt.handle(&event) {
+                PromptEvent::Changed => {}
+                PromptEvent::Complete(text, cursor) => {
+                    let Completions { matches, start, end } = complete(&text, cursor);
                     self.prompt.offer(matches, start, end, cursor);
                 }
-                Entry::Written(words) => return self.entered(Entered::Words(words)),
-                Entry::Dropped => return self.entered(Entered::Dropped),
-                Entry::Leave => return self.entered(Entered::Leave),
+                PromptEvent::Entered(words) => return self.finish(PromptOutcome::Words(words)),
+                PromptEvent::Dropped => return self.finish(PromptOutcome::Dropped),
+                PromptEvent::Leave => return self.finish(PromptOutcome::Leave),
             }
         }
     }
 
-    /// Asks something that only what is typed from now on can answer; it is not kept.
-    pub async fn decide(&mut self, question: &str) -> Entered {
+    /// Prompts for a decision. Only keys from now on count, and the text is not added to the history.
+    pub async fn decide(&mut self, question: &str) -> PromptOutcome {
         while let Ok(event) = self.keys.try_recv() {
-            self.keep(event);
+            self.queue(event);
         }
         let ahead = std::mem::take(&mut self.ahead);
-        let prompt = std::mem::replace(&mut self.prompt, Prompt::new(self.has_colour, Vec::new()));
-        let entered = self.ask(question, |_, _| Matches::default()).await;
+        let prompt = std::mem::replace(&mut self.prompt, LinePrompt::new(self.has_colour, Vec::new()));
+        let outcome = self.ask(question, |_, _| Completions::default()).await;
         (self.ahead, self.prompt) = (ahead, prompt);
-        entered
+        outcome
     }
 
-    /// Until the user wants what goes on to end. What else is typed is kept for the next time that words are asked for.
-    pub async fn wanted(&mut self) -> Wanted {
+    /// Waits until the user stops the running work or leaves. Other keys are queued for the next prompt.
+    pub async fn stop_requested(&mut self) -> UserSignal {
         loop {
             match self.event().await {
-                None => return Wanted::Leave,
-                Some(event) if is_interrupt(&event) => return Wanted::Stop,
-                Some(event) => self.keep(event),
+                None => return UserSignal::Leave,
+                Some(event) if is_interrupt(&event) => return UserSignal::Stop,
+                Some(event) => self.queue(event),
             }
         }
     }
 
-    /// The next thing that happens; nothing when it is time to leave.
+    /// The next event, or nothing when the program must end.
     async fn event(&mut self) -> Option<Event> {
         tokio::select! {
             biased;
-            () = self.ending.asked() => None,
+            () = self.exit.received() => None,
             _ = self.interrupts.recv() => Some(INTERRUPT),
             event = self.keys.recv() => event,
         }
     }
 
-    fn keep(&mut self, event: Event) {
+    fn queue(&mut self, event: Event) {
         if self.ahead.len() < AHEAD && matches!(event, Event::Key(_) | Event::Paste(_)) {
             self.ahead.push_back(event);
         }
     }
 
-    fn entered(&mut self, entered: Entered) -> Entered {
-        let shown = self.prompt.settle(size());
+    fn finish(&mut self, outcome: PromptOutcome) -> PromptOutcome {
+        let shown = self.prompt.finish(size());
         self.write(&shown);
-        entered
+        outcome
     }
 }
 

@@ -1,24 +1,24 @@
-//! A few lines of text and a cursor in them. Pure: keys become changes, and somebody else draws it.
+//! An editor of a few lines. Keys become changes; the composer's users draw it.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A text that is being written.
+/// Lines of text with a cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Editor {
+pub(crate) struct TextEditor {
     lines: Vec<String>,
     row: usize,
-    /// In characters.
+    /// The column of the cursor, in characters.
     column: usize,
 }
 
 const INDENT: &str = "    ";
 
-impl Editor {
-    pub(crate) fn new(text: &str) -> Editor {
+impl TextEditor {
+    pub(crate) fn new(text: &str) -> TextEditor {
         let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
         let row = lines.len() - 1;
         let column = lines[row].chars().count();
-        Editor { lines, row, column }
+        TextEditor { lines, row, column }
     }
 
     pub(crate) fn text(&self) -> String {
@@ -33,13 +33,13 @@ impl Editor {
         self.lines.len().max(1)
     }
 
-    /// Where the cursor is: its row, and what stands before it there.
+    /// The row of the cursor, and the text before it in that row.
     pub(crate) fn cursor(&self) -> (usize, &str) {
         let line = self.lines.get(self.row).map_or("", String::as_str);
-        (self.row, &line[..byte(line, self.column)])
+        (self.row, &line[..byte_at(line, self.column)])
     }
 
-    /// How many characters of the text stand before the cursor.
+    /// The number of characters before the cursor.
     pub(crate) fn offset(&self) -> usize {
         self.lines.iter().take(self.row).map(|line| line.chars().count() + 1).sum::<usize>() + self.column
     }
@@ -52,58 +52,58 @@ impl Editor {
         self.row + 1 >= self.lines.len()
     }
 
-    /// Writes a text at the cursor.
-    pub(crate) fn write(&mut self, text: &str) {
+    /// Inserts text at the cursor. Tabs become spaces; other control characters are removed.
+    pub(crate) fn insert(&mut self, text: &str) {
         let text = text.replace("\r\n", "\n").replace('\r', "\n").replace('\t', INDENT);
         for (at, piece) in text.split('\n').enumerate() {
             if at > 0 {
-                self.split();
+                self.split_line();
             }
             let piece: String = piece.chars().filter(|letter| !letter.is_control()).collect();
-            let (line, column) = self.here();
-            line.insert_str(byte(line, column), &piece);
+            let (line, column) = self.current_line();
+            line.insert_str(byte_at(line, column), &piece);
             self.column += piece.chars().count();
         }
     }
 
-    /// Puts a text in place of the characters between two places.
+    /// Replaces the characters `start..end`.
     pub(crate) fn replace(&mut self, start: usize, end: usize, text: &str) {
         let all: Vec<char> = self.text().chars().collect();
         let (start, end) = (start.min(all.len()), end.min(all.len()).max(start.min(all.len())));
         let before: String = all[..start].iter().collect::<String>() + text;
         let behind: String = all[end..].iter().collect();
-        let cursor = Editor::new(&before);
-        *self = Editor { row: cursor.row, column: cursor.column, ..Editor::new(&(before + &behind)) };
+        let cursor = TextEditor::new(&before);
+        *self = TextEditor { row: cursor.row, column: cursor.column, ..TextEditor::new(&(before + &behind)) };
     }
 
-    /// A new line of code: as far in as the one before, and farther behind a colon.
+    /// Starts a new line of code, with the indent of the line before, and one more level after a colon.
     pub(crate) fn new_line(&mut self) {
         let (_, before) = self.cursor();
         let inside = before.len() - before.trim_start().len();
         let more = if before.trim_end().ends_with(':') { INDENT } else { "" };
         let indent = format!("{}{more}", &before[..inside]);
-        self.split();
-        self.write(&indent);
+        self.split_line();
+        self.insert(&indent);
     }
 
-    /// Moves or changes something, if the key is one that does.
+    /// Moves the cursor or changes the text. Unknown keys have no effect.
     pub(crate) fn key(&mut self, key: KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let alt = key.modifiers.contains(KeyModifiers::ALT);
         match key.code {
             KeyCode::Char('a') if control => self.column = 0,
-            KeyCode::Char('e') if control => self.column = self.wide(),
+            KeyCode::Char('e') if control => self.column = self.line_length(),
             KeyCode::Char('b') if control => self.left(),
             KeyCode::Char('f') if control => self.right(),
             KeyCode::Char('b') if alt => self.word_left(),
             KeyCode::Char('f') if alt => self.word_right(),
             KeyCode::Char('k') if control => {
-                let (line, column) = self.here();
-                line.truncate(byte(line, column));
+                let (line, column) = self.current_line();
+                line.truncate(byte_at(line, column));
             }
             KeyCode::Char('u') if control => {
-                let (line, column) = self.here();
-                line.drain(..byte(line, column));
+                let (line, column) = self.current_line();
+                line.drain(..byte_at(line, column));
                 self.column = 0;
             }
             KeyCode::Char('w') if control => {
@@ -111,7 +111,7 @@ impl Editor {
                 self.word_left();
                 self.replace(self.offset(), end, "");
             }
-            KeyCode::Char(letter) if !control && !alt => self.write(&letter.to_string()),
+            KeyCode::Char(letter) if !control && !alt => self.insert(&letter.to_string()),
             KeyCode::Backspace => self.backspace(),
             KeyCode::Delete => {
                 let at = self.offset();
@@ -125,12 +125,13 @@ impl Editor {
             KeyCode::Up => self.go_to_row(self.row.saturating_sub(1)),
             KeyCode::Down => self.go_to_row((self.row + 1).min(self.lines() - 1)),
             KeyCode::Home => self.column = 0,
-            KeyCode::End => self.column = self.wide(),
+            KeyCode::End => self.column = self.line_length(),
             _ => {}
         }
     }
 
-    fn here(&mut self) -> (&mut String, usize) {
+    /// The line of the cursor, and its column.
+    fn current_line(&mut self) -> (&mut String, usize) {
         if self.lines.is_empty() {
             self.lines.push(String::new());
         }
@@ -138,15 +139,15 @@ impl Editor {
         (&mut self.lines[self.row], self.column)
     }
 
-    fn split(&mut self) {
-        let (line, column) = self.here();
-        let behind = line.split_off(byte(line, column));
+    fn split_line(&mut self) {
+        let (line, column) = self.current_line();
+        let behind = line.split_off(byte_at(line, column));
         self.row += 1;
         self.lines.insert(self.row, behind);
         self.column = 0;
     }
 
-    fn wide(&self) -> usize {
+    fn line_length(&self) -> usize {
         self.lines.get(self.row).map_or(0, |line| line.chars().count())
     }
 
@@ -155,12 +156,12 @@ impl Editor {
             self.column -= 1;
         } else if self.row > 0 {
             self.row -= 1;
-            self.column = self.wide();
+            self.column = self.line_length();
         }
     }
 
     fn right(&mut self) {
-        if self.column < self.wide() {
+        if self.column < self.line_length() {
             self.column += 1;
         } else if self.row + 1 < self.lines.len() {
             (self.row, self.column) = (self.row + 1, 0);
@@ -169,7 +170,7 @@ impl Editor {
 
     fn go_to_row(&mut self, row: usize) {
         self.row = row;
-        self.column = self.column.min(self.wide());
+        self.column = self.column.min(self.line_length());
     }
 
     fn backspace(&mut self) {
@@ -221,8 +222,8 @@ fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// Where a character begins, in bytes.
-fn byte(line: &str, column: usize) -> usize {
+/// The byte offset of a character.
+fn byte_at(line: &str, column: usize) -> usize {
     line.char_indices().nth(column).map_or(line.len(), |(at, _)| at)
 }
 
@@ -230,14 +231,14 @@ fn byte(line: &str, column: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn press(editor: &mut Editor, codes: &[KeyCode]) {
+    fn press(editor: &mut TextEditor, codes: &[KeyCode]) {
         codes.iter().for_each(|code| editor.key(KeyEvent::from(*code)));
     }
 
     #[test]
-    fn text_is_written_where_the_cursor_is() {
-        let mut editor = Editor::default();
-        editor.write("ab日");
+    fn text_is_inserted_at_the_cursor() {
+        let mut editor = TextEditor::default();
+        editor.insert("ab日");
         press(
             &mut editor,
             &[
@@ -254,11 +255,11 @@ mod tests {
     }
 
     #[test]
-    fn a_new_line_is_as_far_in_as_the_code_wants_it() {
-        let mut editor = Editor::default();
-        editor.write("def f():");
+    fn a_new_line_is_indented_as_the_code_requires() {
+        let mut editor = TextEditor::default();
+        editor.insert("def f():");
         editor.new_line();
-        editor.write("if x:");
+        editor.insert("if x:");
         editor.new_line();
         assert_eq!(editor.text(), "def f():\n    if x:\n        ");
         press(&mut editor, &[KeyCode::Backspace]);
@@ -266,22 +267,22 @@ mod tests {
     }
 
     #[test]
-    fn what_is_pasted_keeps_its_lines_and_loses_what_is_no_text() {
-        let mut editor = Editor::default();
-        editor.write("a\r\n\tb\u{1b}[31m");
+    fn pasted_text_keeps_its_lines_and_loses_control_characters() {
+        let mut editor = TextEditor::default();
+        editor.insert("a\r\n\tb\u{1b}[31m");
         assert_eq!(editor.text(), "a\n    b[31m");
     }
 
     #[test]
-    fn a_match_takes_the_place_of_what_was_begun() {
-        let mut editor = Editor::new("x = 1\nma");
+    fn a_completion_replaces_the_started_word() {
+        let mut editor = TextEditor::new("x = 1\nma");
         editor.replace(6, 8, "math");
         assert_eq!((editor.text().as_str(), editor.offset()), ("x = 1\nmath", 10));
     }
 
     #[test]
-    fn words_are_jumped_over_and_taken_away() {
-        let mut editor = Editor::new("one two");
+    fn words_are_skipped_and_deleted() {
+        let mut editor = TextEditor::new("one two");
         editor.key(KeyEvent::new(KeyCode::Char('w'), KeyModifiers::CONTROL));
         assert_eq!(editor.text(), "one ");
         editor.key(KeyEvent::new(KeyCode::Left, KeyModifiers::CONTROL));

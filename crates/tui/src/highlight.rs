@@ -1,4 +1,4 @@
-//! Code with its words in colour. Python is understood; other languages are shown as they are.
+//! Syntax highlighting of Python. Other languages are shown without colour.
 
 use std::cell::OnceCell;
 
@@ -6,30 +6,30 @@ use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use tree_sitter_highlight::{HighlightConfiguration, HighlightEvent, Highlighter};
 
-use crate::look::Role;
-use crate::text::{clamped, plain_lines, visible};
+use crate::style::TextRole;
+use crate::text::{clamp_line, plain_lines, visible};
 
-/// What our query finds, with what that is to us.
-const NAMES: [(&str, Role); 7] = [
-    ("comment", Role::Comment),
-    ("string", Role::Literal),
-    ("constant", Role::Constant),
-    ("keyword", Role::Keyword),
-    ("function", Role::Function),
-    ("type", Role::Type),
-    ("plain", Role::Plain),
+/// The captures of the query `python.scm`, and their roles.
+const NAMES: [(&str, TextRole); 7] = [
+    ("comment", TextRole::Comment),
+    ("string", TextRole::Literal),
+    ("constant", TextRole::Constant),
+    ("keyword", TextRole::Keyword),
+    ("function", TextRole::Function),
+    ("type", TextRole::Type),
+    ("plain", TextRole::Plain),
 ];
 
-/// More code than this is shown without colour.
+/// Maximum bytes of code that are highlighted.
 const MOST: usize = 256 * 1024;
 
 thread_local! {
-    /// Made when first needed: it takes some milliseconds, which a command that shows no code does not spend.
+    /// Built on first use, because it takes some milliseconds.
     static PYTHON: OnceCell<Option<HighlightConfiguration>> = const { OnceCell::new() };
 }
 
-/// The lines of a piece of code.
-pub fn highlighted(code: &str, language: &str) -> Vec<Line<'static>> {
+/// The highlighted lines of code.
+pub fn highlight(code: &str, language: &str) -> Vec<Line<'static>> {
     let is_python = matches!(language.to_ascii_lowercase().as_str(), "python" | "python3" | "ipython" | "py");
     if !is_python || code.len() > MOST {
         return plain_lines(code, Style::new());
@@ -51,20 +51,20 @@ fn python_lines(code: &str, configuration: &HighlightConfiguration) -> Option<Ve
     let mut highlighter = Highlighter::new();
     let events = highlighter.highlight(configuration, code.as_bytes(), None, None, |_| None).ok()?;
     let mut lines: Vec<Vec<Span<'static>>> = vec![Vec::new()];
-    let mut roles: Vec<Role> = Vec::new();
+    let mut roles: Vec<TextRole> = Vec::new();
     for event in events {
         match event.ok()? {
             HighlightEvent::HighlightStart(highlight) => {
-                roles.push(NAMES.get(highlight.0).map_or(Role::Plain, |it| it.1))
+                roles.push(NAMES.get(highlight.0).map_or(TextRole::Plain, |it| it.1))
             }
             HighlightEvent::HighlightEnd => drop(roles.pop()),
             HighlightEvent::Source { start, end } => {
-                let style = roles.last().copied().unwrap_or(Role::Plain).style();
+                let style = roles.last().copied().unwrap_or(TextRole::Plain).style();
                 for (at, piece) in code.get(start..end)?.split('\n').enumerate() {
                     if at > 0 {
                         lines.push(Vec::new());
                     }
-                    let piece = visible(clamped(piece));
+                    let piece = visible(clamp_line(piece));
                     match lines.last_mut() {
                         Some(line) if !piece.is_empty() => line.push(Span::styled(piece, style)),
                         _ => {}
@@ -81,41 +81,50 @@ mod tests {
     use super::*;
     use crate::text::to_plain;
 
-    fn roles(code: &str) -> Vec<(String, Role)> {
-        let spans = highlighted(code, "python").into_iter().flat_map(|line| line.spans);
+    fn roles(code: &str) -> Vec<(String, TextRole)> {
+        let spans = highlight(code, "python").into_iter().flat_map(|line| line.spans);
         let named = |style: Style| {
-            let all = [Role::Keyword, Role::Literal, Role::Constant, Role::Function, Role::Comment];
+            let all = [
+                TextRole::Keyword,
+                TextRole::Literal,
+                TextRole::Constant,
+                TextRole::Function,
+                TextRole::Comment,
+            ];
             all.into_iter().find(|role| role.style() == style)
         };
         spans.filter_map(|span| Some((span.content.to_string(), named(span.style)?))).collect()
     }
 
     #[test]
-    fn the_words_of_python_have_their_colours() {
+    fn python_is_highlighted() {
         let found = roles("def f(x):\n    return 'a'  # why\n");
-        for expected in
-            [("def", Role::Keyword), ("f", Role::Function), ("'a'", Role::Literal), ("# why", Role::Comment)]
-        {
+        for expected in [
+            ("def", TextRole::Keyword),
+            ("f", TextRole::Function),
+            ("'a'", TextRole::Literal),
+            ("# why", TextRole::Comment),
+        ] {
             assert!(found.contains(&(expected.0.to_owned(), expected.1)), "{expected:?} in {found:?}");
         }
     }
 
     #[test]
-    fn a_word_that_is_a_keyword_only_here_and_there_is_coloured_only_there() {
+    fn soft_keywords_are_highlighted_only_where_they_are_keywords() {
         let found = roles("match x:\n    case 1:\n        pass\n");
-        assert!(found.contains(&("match".to_owned(), Role::Keyword)), "{found:?}");
-        assert!(found.contains(&("case".to_owned(), Role::Keyword)), "{found:?}");
+        assert!(found.contains(&("match".to_owned(), TextRole::Keyword)), "{found:?}");
+        assert!(found.contains(&("case".to_owned(), TextRole::Keyword)), "{found:?}");
         assert_eq!(roles("match = case"), []);
     }
 
     #[test]
-    fn no_letter_is_lost_in_whatever_language_and_however_wrong_it_is() {
+    fn no_character_is_lost_even_in_invalid_code() {
         for code in
             ["x = 1\n\ny = '''a\nb'''", "def (((\n%%bash\nls ~", "", "\n", "print('日本語')\n", "a\x1b[31mb"]
         {
             for language in ["python", "r"] {
                 assert_eq!(
-                    to_plain(&highlighted(code, language)),
+                    to_plain(&highlight(code, language)),
                     format!("{}\n", code.replace('\x1b', "^[")),
                     "{code:?}"
                 );

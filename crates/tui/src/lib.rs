@@ -1,43 +1,46 @@
-//! The terminal: cells as blocks of styled lines, pictures, and the screens that are made of them.
+//! The terminal interface: cells as blocks of styled lines, images, and the screens made of them.
 
 #![doc = include_str!("../README.md")]
 
+mod ansi;
 mod block;
+mod block_list;
 mod cache;
-mod chat;
+mod chat_view;
 mod composer;
 mod console;
 mod editor;
+mod graphics;
 mod highlight;
-mod list;
-mod look;
 mod markdown;
-mod motion;
-mod picture;
 mod prompt;
 mod repl;
 mod screen;
-mod stream;
+mod screen_loop;
+mod style;
 mod table;
 mod terminal;
 mod text;
-mod view;
+mod viewer;
 
+pub use ansi::to_terminal;
 pub use block::{
-    Block, Drawn, Frame, Piece, Placed, Shown, Source, State, counted, pieces, report_pieces, spoken,
+    BlockDetail, BlockSource, BlockState, CellBlock, ImagePlacement, OutputPiece, RenderOptions,
+    RenderedLines, format_duration, format_progress, output_pieces, report_pieces,
 };
-pub use cache::Cached;
-pub use chat::Talk;
-pub use console::{Console, Entered, Matches, Wanted};
-pub use highlight::highlighted;
-pub use list::List;
-pub use look::Role;
-pub use markdown::markdown;
-pub use picture::{Cells, Picture, Picturing, Pixels, Prepared, Protocol, USUAL_CELL};
-pub use repl::{Keeper, Repl};
-pub use screen::{Drawing, Screen, events, restore};
-pub use stream::to_terminal;
-pub use table::{Side, Table};
-pub use terminal::{picturing, size, width_of};
-pub use text::{columns, fitting, to_plain, visible};
-pub use view::Viewing;
+pub use block_list::BlockList;
+pub use cache::CachedBlock;
+pub use chat_view::ChatView;
+pub use console::{Completions, Console, PromptOutcome, UserSignal};
+pub use graphics::{
+    CellArea, DEFAULT_CELL, ImageProtocol, ImageSupport, Pixels, PreparedImage, TerminalImage,
+};
+pub use highlight::highlight;
+pub use markdown::render_markdown;
+pub use repl::{Repl, ReplStorage};
+pub use screen::{FrameOutput, TerminalScreen, events, restore};
+pub use style::TextRole;
+pub use table::{ColumnAlignment, Table};
+pub use terminal::{detect_images, size, width_of};
+pub use text::{display_width, fit_to_width, to_plain, visible};
+pub use viewer::NotebookViewer;

@@ -1,48 +1,48 @@
-//! Markdown as lines of a terminal: headings, lists, quotes, code, tables.
+//! Renders Markdown as styled lines: headings, lists, quotes, code, tables.
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::text::{Line, Span};
 
-use crate::highlight::highlighted;
-use crate::look::Role;
-use crate::table::{Side, Table};
-use crate::text::{broken, indented, visible, wrapped};
+use crate::highlight::highlight;
+use crate::style::TextRole;
+use crate::table::{ColumnAlignment, Table};
+use crate::text::{break_line, prefix_rows, visible, wrap_words};
 
-/// Quotes and lists in each other are indented up to here.
+/// The deepest nesting that is indented.
 const DEEPEST: usize = 8;
 
-/// The lines of a Markdown text, wrapped to a width.
-pub fn markdown(text: &str, width: usize) -> Vec<Line<'static>> {
+/// Renders a Markdown text, wrapped to a width.
+pub fn render_markdown(text: &str, width: usize) -> Vec<Line<'static>> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut page = Page::new(width.max(1));
+    let mut renderer = MarkdownRenderer::new(width.max(1));
     for event in Parser::new_ext(text, options) {
-        page.take(event);
+        renderer.take(event);
     }
-    page.end_paragraph();
-    while page.lines.last().is_some_and(|line| line.spans.is_empty()) {
-        page.lines.pop();
+    renderer.end_paragraph();
+    while renderer.lines.last().is_some_and(|line| line.spans.is_empty()) {
+        renderer.lines.pop();
     }
-    page.lines
+    renderer.lines
 }
 
-/// What a line stands within.
+/// A list, item or quote around the current line.
 #[derive(Debug)]
-enum Within {
+enum MarkdownContainer {
     Quote,
-    /// A list, with the number of its next item if it counts.
+    /// A list, with the number of the next item if it is ordered.
     List(Option<u64>),
-    /// An item, with its mark until that was written.
+    /// An item, and whether its bullet or number was written.
     Item {
         mark: String,
         is_marked: bool,
     },
 }
 
-struct Page {
+struct MarkdownRenderer {
     width: usize,
     lines: Vec<Line<'static>>,
-    within: Vec<Within>,
+    containers: Vec<MarkdownContainer>,
     spans: Vec<Span<'static>>,
     styles: Vec<Style>,
     links: Vec<String>,
@@ -51,10 +51,20 @@ struct Page {
     cell: String,
 }
 
-impl Page {
-    fn new(width: usize) -> Page {
-        let (lines, within, spans, styles, links) = Default::default();
-        Page { width, lines, within, spans, styles, links, code: None, table: None, cell: String::new() }
+impl MarkdownRenderer {
+    fn new(width: usize) -> MarkdownRenderer {
+        let (lines, containers, spans, styles, links) = Default::default();
+        MarkdownRenderer {
+            width,
+            lines,
+            containers,
+            spans,
+            styles,
+            links,
+            code: None,
+            table: None,
+            cell: String::new(),
+        }
     }
 
     fn take(&mut self, event: Event<'_>) {
@@ -63,23 +73,23 @@ impl Page {
             Event::End(tag) => self.end(tag),
             Event::Text(text) => self.text(&text, Style::new()),
             Event::Code(text) | Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.text(&text, Role::Constant.style());
+                self.text(&text, TextRole::Constant.style());
             }
             Event::Html(text) | Event::InlineHtml(text) => {
                 let is_break = text.trim_start().to_ascii_lowercase().starts_with("<br");
                 if is_break {
                     self.text("\n", Style::new())
                 } else {
-                    self.text(text.trim_end(), Role::Aside.style())
+                    self.text(text.trim_end(), TextRole::Aside.style())
                 }
             }
-            Event::FootnoteReference(name) => self.text(&format!("[{name}]"), Role::Aside.style()),
+            Event::FootnoteReference(name) => self.text(&format!("[{name}]"), TextRole::Aside.style()),
             Event::SoftBreak => self.text(" ", Style::new()),
             Event::HardBreak => self.end_line(),
             Event::Rule => {
                 self.end_paragraph();
                 let rule = "─".repeat(self.room());
-                self.put(vec![Line::from(Span::styled(rule, Role::Aside.style()))]);
+                self.push_rows(vec![Line::from(Span::styled(rule, TextRole::Aside.style()))]);
                 self.gap();
             }
             Event::TaskListMarker(is_done) => self.text(if is_done { "☑ " } else { "☐ " }, Style::new()),
@@ -99,22 +109,22 @@ impl Page {
             }
             Tag::BlockQuote(_) => {
                 self.end_paragraph();
-                self.within.push(Within::Quote);
+                self.containers.push(MarkdownContainer::Quote);
             }
             Tag::List(number) => {
                 self.end_line();
-                self.within.push(Within::List(number));
+                self.containers.push(MarkdownContainer::List(number));
             }
             Tag::Item => {
                 self.end_line();
-                let mark = match self.within.last_mut() {
-                    Some(Within::List(Some(number))) => {
+                let mark = match self.containers.last_mut() {
+                    Some(MarkdownContainer::List(Some(number))) => {
                         *number += 1;
                         format!("{}. ", *number - 1)
                     }
                     _ => "• ".to_owned(),
                 };
-                self.within.push(Within::Item { mark, is_marked: false });
+                self.containers.push(MarkdownContainer::Item { mark, is_marked: false });
             }
             Tag::CodeBlock(kind) => {
                 self.end_paragraph();
@@ -124,14 +134,17 @@ impl Page {
                 };
                 self.code = Some((language, String::new()));
             }
-            Tag::Table(sides) => {
+            Tag::Table(alignments) => {
                 self.end_paragraph();
-                let side = |side: &Alignment| match side {
-                    Alignment::Right => Side::Right,
-                    Alignment::Center => Side::Middle,
-                    Alignment::Left | Alignment::None => Side::Left,
+                let alignment = |alignment: &Alignment| match alignment {
+                    Alignment::Right => ColumnAlignment::Right,
+                    Alignment::Center => ColumnAlignment::Centre,
+                    Alignment::Left | Alignment::None => ColumnAlignment::Left,
                 };
-                self.table = Some(Table { sides: sides.iter().map(side).collect(), ..Table::default() });
+                self.table = Some(Table {
+                    alignments: alignments.iter().map(alignment).collect(),
+                    ..Table::default()
+                });
             }
             Tag::TableRow => {
                 if let Some(table) = &mut self.table {
@@ -158,35 +171,35 @@ impl Page {
             }
             TagEnd::BlockQuote(_) => {
                 self.end_line();
-                self.within.pop();
+                self.containers.pop();
                 self.gap();
             }
             TagEnd::List(_) => {
                 self.end_line();
-                self.within.pop();
-                if self.within.is_empty() {
+                self.containers.pop();
+                if self.containers.is_empty() {
                     self.gap();
                 }
             }
             TagEnd::Item => {
                 self.end_line();
-                self.within.pop();
+                self.containers.pop();
             }
             TagEnd::CodeBlock => {
                 let (language, code) = self.code.take().unwrap_or_default();
                 let room = self.room().saturating_sub(2);
-                let rows: Vec<Line<'static>> = highlighted(code.trim_end_matches('\n'), &language)
+                let rows: Vec<Line<'static>> = highlight(code.trim_end_matches('\n'), &language)
                     .iter()
-                    .flat_map(|line| broken(line, room))
+                    .flat_map(|line| break_line(line, room))
                     .collect();
                 let mark = [Span::raw("  ")];
-                self.put(indented(rows, &mark, &mark));
+                self.push_rows(prefix_rows(rows, &mark, &mark));
                 self.gap();
             }
             TagEnd::Table => {
                 let table = self.table.take().unwrap_or_default();
                 let lines = table.lines(self.room());
-                self.put(lines);
+                self.push_rows(lines);
                 self.gap();
             }
             TagEnd::TableCell => {
@@ -199,10 +212,10 @@ impl Page {
             TagEnd::Link | TagEnd::Image => {
                 self.styles.pop();
                 let address = self.links.pop().unwrap_or_default();
-                let is_said = self.spans.last().is_some_and(|span| span.content == address);
-                // An image within a text is data, not an address.
-                if !is_said && !address.is_empty() && !address.starts_with("data:") {
-                    self.text(&format!(" ({address})"), Role::Aside.style());
+                let is_shown = self.spans.last().is_some_and(|span| span.content == address);
+                // An embedded image has no useful address.
+                if !is_shown && !address.is_empty() && !address.starts_with("data:") {
+                    self.text(&format!(" ({address})"), TextRole::Aside.style());
                 }
             }
             _ => {}
@@ -223,21 +236,21 @@ impl Page {
     }
 
     fn room(&self) -> usize {
-        let taken: usize = self.within.iter().take(DEEPEST).map(Within::wide).sum();
+        let taken: usize = self.containers.iter().take(DEEPEST).map(MarkdownContainer::width).sum();
         self.width.saturating_sub(taken).max(1)
     }
 
     fn end_line(&mut self) {
         if !self.spans.is_empty() {
-            let rows = wrapped(&std::mem::take(&mut self.spans), self.room());
-            self.put(rows);
+            let rows = wrap_words(&std::mem::take(&mut self.spans), self.room());
+            self.push_rows(rows);
         }
     }
 
     fn end_paragraph(&mut self) {
         let was_open = !self.spans.is_empty();
         self.end_line();
-        if was_open && !matches!(self.within.last(), Some(Within::Item { .. })) {
+        if was_open && !matches!(self.containers.last(), Some(MarkdownContainer::Item { .. })) {
             self.gap();
         }
     }
@@ -248,35 +261,35 @@ impl Page {
         }
     }
 
-    /// Puts rows where they stand, with the marks of all that they stand within.
-    fn put(&mut self, rows: Vec<Line<'static>>) {
+    /// Appends rows with the prefixes of all containers.
+    fn push_rows(&mut self, rows: Vec<Line<'static>>) {
         let (mut first, mut rest) = (Vec::new(), Vec::new());
-        for within in self.within.iter_mut().take(DEEPEST) {
-            match within {
-                Within::Quote => {
-                    first.push(Span::styled("│ ", Role::Aside.style()));
-                    rest.push(Span::styled("│ ", Role::Aside.style()));
+        for container in self.containers.iter_mut().take(DEEPEST) {
+            match container {
+                MarkdownContainer::Quote => {
+                    first.push(Span::styled("│ ", TextRole::Aside.style()));
+                    rest.push(Span::styled("│ ", TextRole::Aside.style()));
                 }
-                Within::List(_) => {}
-                Within::Item { mark, is_marked } => {
+                MarkdownContainer::List(_) => {}
+                MarkdownContainer::Item { mark, is_marked } => {
                     let blank = " ".repeat(mark.chars().count());
                     let shown = if *is_marked { blank.clone() } else { mark.clone() };
                     *is_marked = true;
-                    first.push(Span::styled(shown, Role::Position.style()));
+                    first.push(Span::styled(shown, TextRole::Position.style()));
                     rest.push(Span::raw(blank));
                 }
             }
         }
-        self.lines.extend(indented(rows, &first, &rest));
+        self.lines.extend(prefix_rows(rows, &first, &rest));
     }
 }
 
-impl Within {
-    fn wide(&self) -> usize {
+impl MarkdownContainer {
+    fn width(&self) -> usize {
         match self {
-            Within::Quote => 2,
-            Within::List(_) => 0,
-            Within::Item { mark, .. } => mark.chars().count(),
+            MarkdownContainer::Quote => 2,
+            MarkdownContainer::List(_) => 0,
+            MarkdownContainer::Item { mark, .. } => mark.chars().count(),
         }
     }
 }
@@ -284,7 +297,7 @@ impl Within {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{line_columns, to_plain};
+    use crate::text::{line_width, to_plain};
 
     const TEXT: &str = "# A *title*\n\nSome prose with `code`, a [link](https://example.org/x) and more words than fit.\n\n\
         - one\n- two\n  1. deep\n  2. deeper, with a longer remark\n\n> quoted\n> text\n\n```python\ndef f():\n    pass\n```\n\n\
@@ -292,7 +305,7 @@ mod tests {
 
     #[test]
     fn markdown_is_laid_out_for_the_width() {
-        let narrow = to_plain(&markdown(TEXT, 40));
+        let narrow = to_plain(&render_markdown(TEXT, 40));
         insta::assert_snapshot!(narrow, @"
         A title
 
@@ -323,30 +336,30 @@ mod tests {
             .replace("a link\n(https", "a link (https")
             .replace("words\nthan fit", "words than fit")
             .replace(&"─".repeat(40), &"─".repeat(80));
-        assert_eq!(to_plain(&markdown(TEXT, 80)), wide);
+        assert_eq!(to_plain(&render_markdown(TEXT, 80)), wide);
     }
 
     #[test]
-    fn nothing_is_wider_than_the_screen_and_no_depth_is_too_deep() {
+    fn no_line_is_too_wide_at_any_depth() {
         let deep = "> ".repeat(200) + "x\n\n" + &"- ".repeat(200) + "y";
         for text in [TEXT, &deep] {
             for width in [1, 7, 20] {
-                markdown(text, width);
+                render_markdown(text, width);
             }
-            assert!(markdown(text, 40).iter().all(|line| line_columns(line) <= 40));
+            assert!(render_markdown(text, 40).iter().all(|line| line_width(line) <= 40));
         }
     }
 
     #[test]
-    fn emphasis_is_seen() {
-        let lines = markdown("a **b** _c_", 40);
+    fn emphasis_has_a_style() {
+        let lines = render_markdown("a **b** _c_", 40);
         let bold = lines[0].spans.iter().find(|span| span.content == "b").unwrap();
         assert!(bold.style.add_modifier.contains(Modifier::BOLD));
     }
 
     #[test]
-    fn nothing_in_a_text_reaches_the_terminal_as_a_command() {
-        let lines = markdown("a \u{1b}[31mb `\u{1b}]0;x\u{7}`", 80);
+    fn escape_sequences_in_a_text_are_escaped() {
+        let lines = render_markdown("a \u{1b}[31mb `\u{1b}]0;x\u{7}`", 80);
         assert!(!to_plain(&lines).contains('\u{1b}'));
     }
 }

@@ -1,157 +1,157 @@
-//! Code typed and run, one piece after the other, in a session that others may use too.
+//! The REPL: code is typed and run, one piece after the other, in a session that other clients may share.
 
+mod completeness;
+mod export;
 mod model;
-mod notebook;
-mod whole;
 
 use std::io;
 use std::time::Instant;
 
 use cellist_host::{
-    CallReport, CallRequest, CallView, Code, Event as News, FailureKind, HostClient, Reply, Request, Result,
+    CallReport, CallRequest, CallView, Code, Event as HostEvent, FailureKind, HostClient, Reply, Request,
+    Result,
 };
-use crossterm::event::Event;
-use tokio::task::JoinSet;
 
-use crate::motion::{Ending, Going, frames, newest};
-use crate::picture::Picturing;
-use crate::screen::{Screen, events};
-use model::{Deed, Model};
+use crate::graphics::ImageSupport;
+use crate::screen_loop::{LoopEvent, RunningRequest, ScreenLoop};
+use model::{ReplAction, ReplModel};
 
-/// What is kept outside of the terminal.
-pub trait Keeper {
-    /// What was run before, oldest first.
+/// The files that the REPL uses.
+pub trait ReplStorage {
+    /// The code of earlier sessions, oldest first.
     fn history(&self) -> Vec<String>;
 
-    /// Adds to it.
+    /// Adds code to the history.
     fn remember(&self, code: &str);
 
-    /// Makes a new notebook of these bytes; what comes back is a sentence.
+    /// Creates a notebook file. The result is a message for the user, in both cases.
     fn save(&self, path: &str, bytes: &[u8]) -> std::result::Result<String, String>;
 }
 
-/// Someone at a terminal with a session.
+/// A REPL on a full screen.
+///
+/// One piece of code runs at a time. Leaving interrupts it. The session itself belongs to the host and may outlive the REPL.
 pub struct Repl {
-    /// The call without its code.
+    /// The parameters of calls, without code.
     pub call: CallRequest,
-    /// What is kept.
-    pub keeper: Box<dyn Keeper>,
-    /// How pictures are shown.
-    pub picturing: Picturing,
-    /// Whether there is colour.
+    /// The history and the saved notebooks.
+    pub storage: Box<dyn ReplStorage>,
+    /// The terminal's support for images.
+    pub images: ImageSupport,
+    /// Whether the screen has colour.
     pub has_colour: bool,
 }
 
-enum Ended {
+enum ReplReply {
     Ran(Result<Reply>),
+    /// Completions for the text before this cursor.
     Completed(Result<Reply>, usize),
+    /// The documentation of this name.
     Inspected(Result<Reply>, String),
-    Asked(Result<Reply>),
+    Restarted(Result<Reply>),
 }
 
+type ReplLoop = ScreenLoop<ReplReply>;
+
 impl Repl {
-    /// Goes on until its user leaves. What was run is returned as text for the terminal.
-    pub async fn go(self, client: &HostClient) -> io::Result<String> {
-        let mut model = Model::new(self.call.session.id.clone(), self.picturing, self.keeper.history());
-        let shown = self.follow(client, &mut model).await;
-        shown.map(|()| model.transcript(self.has_colour))
+    /// Runs until the user leaves. Returns the transcript for the terminal.
+    pub async fn run(self, client: &HostClient) -> io::Result<String> {
+        let mut model = ReplModel::new(self.call.session.id.clone(), self.images, self.storage.history());
+        let ended = self.follow(client, &mut model).await;
+        ended.map(|()| model.transcript(self.has_colour))
     }
 
-    async fn follow(&self, client: &HostClient, model: &mut Model) -> io::Result<()> {
-        let mut screen = Screen::take(self.has_colour)?;
-        let (mut keys, mut work) = (events(), JoinSet::new());
-        let (mut ending, mut tick) = (Ending::new()?, frames());
-        let mut running: Option<Going> = None;
+    async fn follow(&self, client: &HostClient, model: &mut ReplModel) -> io::Result<()> {
+        let mut screen = ReplLoop::start(self.has_colour)?;
         loop {
             screen.draw(|area, buffer| model.draw(area, buffer))?;
-            tokio::select! {
-                biased;
-                event = keys.recv() => match event {
-                    None => return Ok(()),
-                    Some(Event::Resize(..)) => screen.refresh()?,
-                    Some(event) => match model.take(&event) {
-                        Deed::Nothing => {}
-                        Deed::Leave => {
-                            if let Some(going) = &mut running {
-                                going.stop();
-                            }
-                            return Ok(());
-                        }
-                        Deed::Run(code) => {
-                            self.keeper.remember(&code);
-                            let cells = vec![Code { code, ..Code::default() }];
-                            running = Some(begin(client, &mut work, CallRequest { cells, ..self.call.clone() }));
-                        }
-                        Deed::Interrupt => {
-                            if let Some(going) = &mut running {
-                                going.stop();
-                            }
-                        }
-                        Deed::Restart => {
-                            let pending = client.begin(Request::Restart(self.call.session.clone()));
-                            work.spawn(async move { Ended::Asked(pending.done().await) });
-                        }
-                        Deed::Save(path) => match self.keeper.save(&path, &model.notebook()) {
-                            Ok(said) => model.say(&said),
-                            Err(why) => model.say(&why),
-                        },
-                        Deed::Complete(code, cursor) => {
-                            let session = self.call.session.clone();
-                            let pending = client.begin(Request::Complete { session, code, cursor });
-                            work.spawn(async move { Ended::Completed(pending.done().await, cursor) });
-                        }
-                        Deed::Inspect(code) => {
-                            let (session, cursor) = (self.call.session.clone(), code.chars().count());
-                            let pending = client.begin(Request::Inspect { session, code: code.clone(), cursor });
-                            work.spawn(async move { Ended::Inspected(pending.done().await, code) });
-                        }
-                    },
+            match screen.next(model.is_running(), call_view).await? {
+                LoopEvent::Exit => return Ok(()),
+                LoopEvent::Resized => {}
+                LoopEvent::Input(event) => match model.handle(&event) {
+                    ReplAction::Leave => {
+                        screen.cancel_running();
+                        return Ok(());
+                    }
+                    action => self.perform(client, &mut screen, model, action),
                 },
-                () = ending.asked() => return Ok(()),
-                view = newest(&mut running, call) => model.shows(&view),
-                Some(Ok(done)) = work.join_next(), if !work.is_empty() => match done {
-                    Ended::Ran(ran) => {
-                        running = None;
-                        match ran {
-                            Ok(Reply::Called(report)) => model.ran(*report),
-                            Ok(_) => model.failed("nothing ran"),
-                            Err(error) if error.kind() == FailureKind::Interrupted => {
-                                model.cancelled(&error.to_string());
-                            }
-                            Err(error) => model.failed(&error.to_string()),
-                        }
-                    }
-                    Ended::Completed(Ok(Reply::Completion { matches, start, end }), cursor) => {
-                        model.complete(matches, start, end, cursor);
-                    }
-                    Ended::Inspected(Ok(Reply::Inspection(text)), code) => model.inspected(&code, text),
-                    Ended::Completed(Ok(_), _) | Ended::Inspected(Ok(_), _) => {}
-                    Ended::Completed(Err(error), _) | Ended::Inspected(Err(error), _) | Ended::Asked(Err(error)) => {
-                        model.say(&error.to_string());
-                    }
-                    Ended::Asked(Ok(_)) => model.say("the kernel is a new one"),
-                },
-                _ = tick.tick(), if model.is_running() => model.tick(Instant::now()),
+                LoopEvent::Progress(view) => model.show_progress(&view),
+                LoopEvent::Reply(reply) => take_reply(&mut screen, model, reply),
+                LoopEvent::Tick => model.tick(Instant::now()),
+            }
+        }
+    }
+
+    fn perform(&self, client: &HostClient, screen: &mut ReplLoop, model: &mut ReplModel, action: ReplAction) {
+        let session = self.call.session.clone();
+        match action {
+            ReplAction::Nothing | ReplAction::Leave => {}
+            ReplAction::Run(code) => {
+                self.storage.remember(&code);
+                let cells = vec![Code { code, ..Code::default() }];
+                start(client, screen, CallRequest { cells, ..self.call.clone() });
+            }
+            ReplAction::Interrupt => drop(screen.cancel_running()),
+            ReplAction::Restart => {
+                let pending = client.begin(Request::Restart(session));
+                screen.work.spawn(async move { ReplReply::Restarted(pending.done().await) });
+            }
+            ReplAction::Save(path) => {
+                let (Ok(message) | Err(message)) = self.storage.save(&path, &model.notebook());
+                model.show_message(&message);
+            }
+            ReplAction::Complete(code, cursor) => {
+                let pending = client.begin(Request::Complete { session, code, cursor });
+                screen.work.spawn(async move { ReplReply::Completed(pending.done().await, cursor) });
+            }
+            ReplAction::Inspect(code) => {
+                let cursor = code.chars().count();
+                let pending = client.begin(Request::Inspect { session, code: code.clone(), cursor });
+                screen.work.spawn(async move { ReplReply::Inspected(pending.done().await, code) });
             }
         }
     }
 }
 
-fn begin(client: &HostClient, work: &mut JoinSet<Ended>, call: CallRequest) -> Going {
+fn start(client: &HostClient, screen: &mut ReplLoop, call: CallRequest) {
     let pending = client.begin(Request::Call(Box::new(call)));
-    let going = Going::new(&pending);
-    work.spawn(async move { Ended::Ran(pending.done().await) });
-    going
+    screen.running = Some(RunningRequest::new(&pending));
+    screen.work.spawn(async move { ReplReply::Ran(pending.done().await) });
 }
 
-fn call(news: &News) -> Option<CallView> {
-    match news {
-        News::Call(view) => Some(view.clone()),
-        News::Starting(_) | News::Run(_) | News::Tool(_) => None,
+fn take_reply(screen: &mut ReplLoop, model: &mut ReplModel, reply: ReplReply) {
+    match reply {
+        ReplReply::Ran(reply) => {
+            screen.running = None;
+            match reply {
+                Ok(Reply::Called(report)) => model.end_run(*report),
+                Ok(_) => model.end_failed("nothing ran"),
+                Err(error) if error.kind() == FailureKind::Interrupted => {
+                    model.end_interrupted(&error.to_string());
+                }
+                Err(error) => model.end_failed(&error.to_string()),
+            }
+        }
+        ReplReply::Completed(Ok(Reply::Completion { matches, start, end }), cursor) => {
+            model.complete(matches, start, end, cursor);
+        }
+        ReplReply::Inspected(Ok(Reply::Inspection(text)), code) => model.show_inspection(&code, text),
+        ReplReply::Completed(Ok(_), _) | ReplReply::Inspected(Ok(_), _) => {}
+        ReplReply::Completed(Err(error), _)
+        | ReplReply::Inspected(Err(error), _)
+        | ReplReply::Restarted(Err(error)) => model.show_message(&error.to_string()),
+        ReplReply::Restarted(Ok(_)) => model.show_message("kernel restarted"),
     }
 }
 
-/// What came of a piece of code, if it ran.
-pub(crate) fn only(report: CallReport) -> (Option<cellist_host::CodeReport>, Vec<String>) {
+fn call_view(event: &HostEvent) -> Option<CallView> {
+    match event {
+        HostEvent::Call(view) => Some(view.clone()),
+        HostEvent::Starting(_) | HostEvent::Run(_) | HostEvent::Tool(_) => None,
+    }
+}
+
+/// The report of the only piece of code, if it ran, and the notices.
+fn only(report: CallReport) -> (Option<cellist_host::CodeReport>, Vec<String>) {
     (report.cells.into_iter().next(), report.notices)
 }

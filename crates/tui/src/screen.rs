@@ -1,4 +1,4 @@
-//! The whole terminal, taken over and given back: also when the program panics or is asked to end.
+//! Ownership of the terminal: raw mode and the alternate screen, restored on drop, on a panic and on exit signals.
 
 use std::io::{self, Stdout, Write};
 use std::panic;
@@ -16,68 +16,68 @@ use ratatui_core::terminal::Terminal;
 use ratatui_crossterm::CrosstermBackend;
 use tokio::sync::mpsc::{Receiver, channel};
 
-/// Keys that were pressed and not taken yet. Nobody types faster than a screen is drawn.
+/// The capacity of the channel of keys. A screen is drawn faster than a user types.
 const KEYS: usize = 256;
-/// How often the thread that reads keys looks whether it is still needed.
-const LOOK: Duration = Duration::from_millis(100);
+/// How often the thread for keys checks whether its receiver is gone.
+const POLL: Duration = Duration::from_millis(100);
 
-/// Whether the terminal is ours.
-static IS_TAKEN: AtomicBool = AtomicBool::new(false);
-/// Whether another screen than the user's is shown.
-static IS_OTHER: AtomicBool = AtomicBool::new(false);
+/// Whether the terminal is in raw mode.
+static IS_RAW: AtomicBool = AtomicBool::new(false);
+/// Whether the alternate screen is shown.
+static IS_ALTERNATE: AtomicBool = AtomicBool::new(false);
 
-/// A terminal of which something is ours until this is dropped.
-pub(crate) struct Taken;
+/// Restores the terminal on drop.
+pub(crate) struct TerminalGuard;
 
-impl Taken {
-    /// Takes the keys.
-    pub(crate) fn keys() -> io::Result<Taken> {
+impl TerminalGuard {
+    /// Enters raw mode.
+    pub(crate) fn raw_mode() -> io::Result<TerminalGuard> {
         restore_on_panic();
         enable_raw_mode()?;
-        IS_TAKEN.store(true, Ordering::SeqCst);
-        let taken = Taken;
+        IS_RAW.store(true, Ordering::SeqCst);
+        let guard = TerminalGuard;
         execute!(io::stdout(), EnableBracketedPaste)?;
-        Ok(taken)
+        Ok(guard)
     }
 
-    /// Takes the keys and all that is seen.
-    fn all() -> io::Result<Taken> {
-        let taken = Taken::keys()?;
-        IS_OTHER.store(true, Ordering::SeqCst);
+    /// Enters raw mode and the alternate screen.
+    fn full_screen() -> io::Result<TerminalGuard> {
+        let guard = TerminalGuard::raw_mode()?;
+        IS_ALTERNATE.store(true, Ordering::SeqCst);
         execute!(io::stdout(), EnterAlternateScreen, cursor::Hide)?;
-        Ok(taken)
+        Ok(guard)
     }
 }
 
-impl Drop for Taken {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         restore();
     }
 }
 
-/// A terminal that is ours until this is dropped.
-pub struct Screen {
+/// The full screen of the terminal. Dropping it restores the user's screen.
+pub struct TerminalScreen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
     has_colour: bool,
-    /// What was sent already and need not be sent again.
+    /// The hashes of sequences that the terminal has already received.
     sent: Vec<u64>,
-    _taken: Taken,
+    _guard: TerminalGuard,
 }
 
-impl Screen {
-    /// Takes the terminal over.
-    pub fn take(has_colour: bool) -> io::Result<Screen> {
-        let taken = Taken::all()?;
+impl TerminalScreen {
+    /// Takes over the terminal.
+    pub fn take(has_colour: bool) -> io::Result<TerminalScreen> {
+        let guard = TerminalGuard::full_screen()?;
         let terminal = Terminal::new(CrosstermBackend::new(io::stdout()))?;
-        Ok(Screen { terminal, has_colour, sent: Vec::new(), _taken: taken })
+        Ok(TerminalScreen { terminal, has_colour, sent: Vec::new(), _guard: guard })
     }
 
-    /// Draws a frame: what it returns is sent before it, once, and where the cursor stands.
-    pub fn draw(&mut self, draw: impl FnOnce(Rect, &mut Buffer) -> Drawing) -> io::Result<()> {
+    /// Draws a frame. `draw` fills the buffer and returns the sequences and the cursor of the frame.
+    pub fn draw(&mut self, draw: impl FnOnce(Rect, &mut Buffer) -> FrameOutput) -> io::Result<()> {
         let (has_colour, sent) = (self.has_colour, &mut self.sent);
         self.terminal.draw(|frame| {
             let area = frame.area();
-            let Drawing { before, cursor } = draw(area, frame.buffer_mut());
+            let FrameOutput { before, cursor } = draw(area, frame.buffer_mut());
             if !has_colour {
                 frame
                     .buffer_mut()
@@ -87,11 +87,11 @@ impl Screen {
             }
             let mut out = io::stdout().lock();
             for payload in before {
-                let name = named(&payload);
-                if !sent.contains(&name) {
-                    // A picture that cannot be sent is a picture that is not seen.
+                let hash = hash(&payload);
+                if !sent.contains(&hash) {
+                    // A failed write costs only the image.
                     let _ = out.write_all(payload.as_bytes());
-                    sent.push(name);
+                    sent.push(hash);
                 }
             }
             if let Some(cursor) = cursor {
@@ -101,31 +101,32 @@ impl Screen {
         Ok(())
     }
 
-    /// Draws everything anew with the next frame.
+    /// Clears the screen, so that the next frame is drawn completely.
     pub fn refresh(&mut self) -> io::Result<()> {
         self.terminal.clear()
     }
 }
 
-/// What comes with a frame.
+/// The parts of a frame beside its buffer.
 #[derive(Debug, Default)]
-pub struct Drawing {
-    /// Sent before it, once.
+pub struct FrameOutput {
+    /// Escape sequences to send before the frame. Each is sent once.
     pub before: Vec<String>,
-    /// Where the cursor is seen.
+    /// The position of the visible cursor.
     pub cursor: Option<Position>,
 }
 
-/// What happens at a terminal, read by a thread of its own so that nothing keeps keys from being heard.
+/// Starts a thread that reads the events of the terminal, so that slow work never delays keys. It ends when the receiver is
+/// dropped.
 pub fn events() -> Receiver<Event> {
-    let (tell, told) = channel(KEYS);
+    let (sender, receiver) = channel(KEYS);
     let reading = move || {
-        while !tell.is_closed() {
-            match poll(LOOK) {
+        while !sender.is_closed() {
+            match poll(POLL) {
                 Ok(false) => {}
                 Ok(true) => match read() {
                     Ok(event) => {
-                        if tell.blocking_send(event).is_err() {
+                        if sender.blocking_send(event).is_err() {
                             return;
                         }
                     }
@@ -135,47 +136,47 @@ pub fn events() -> Receiver<Event> {
             }
         }
     };
-    // Without a thread no key is ever heard: the channel is closed, and the screen with it.
+    // Without a thread the channel is closed, and the screen ends at once.
     drop(thread::Builder::new().name("keys".into()).spawn(reading));
-    told
+    receiver
 }
 
-fn named(payload: &str) -> u64 {
+fn hash(payload: &str) -> u64 {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let mut hasher = DefaultHasher::new();
     payload.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Gives the terminal back, once.
+/// Restores the terminal. Further calls have no effect.
 pub fn restore() {
-    if IS_TAKEN.swap(false, Ordering::SeqCst) {
+    if IS_RAW.swap(false, Ordering::SeqCst) {
         let mut out = io::stdout();
         let _ = execute!(out, DisableBracketedPaste);
-        if IS_OTHER.swap(false, Ordering::SeqCst) {
+        if IS_ALTERNATE.swap(false, Ordering::SeqCst) {
             let _ = execute!(out, LeaveAlternateScreen, cursor::Show);
         }
         let _ = disable_raw_mode();
     }
 }
 
-/// What a panic says is to be read on the terminal as it was before.
+/// Restores the terminal before a panic is printed.
 fn restore_on_panic() {
     static IS_SET: AtomicBool = AtomicBool::new(false);
     if !IS_SET.swap(true, Ordering::SeqCst) {
         let before = panic::take_hook();
-        panic::set_hook(Box::new(move |why| {
+        panic::set_hook(Box::new(move |info| {
             restore();
-            before(why);
-            // Whatever went on would draw on a terminal that was given back.
+            before(info);
+            // Other tasks would still draw on the restored terminal.
             std::process::exit(101);
         }));
     }
 }
 
-/// What a screen of a size shows, as text.
+/// The text of a screen, for tests.
 #[cfg(test)]
-pub(crate) fn shown(width: u16, height: u16, draw: impl FnOnce(Rect, &mut Buffer) -> Drawing) -> String {
+pub(crate) fn shown(width: u16, height: u16, draw: impl FnOnce(Rect, &mut Buffer) -> FrameOutput) -> String {
     let area = Rect { x: 0, y: 0, width, height };
     let mut buffer = Buffer::empty(area);
     draw(area, &mut buffer);

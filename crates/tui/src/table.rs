@@ -1,77 +1,76 @@
-//! Tables: columns as wide as what is in them, made narrower where there is no room, and left out where even that does
-//! not help, which is said.
+//! Tables for a terminal. Columns shrink to fit the width. If that is not enough, a line replaces the last columns.
 
 use ratatui_core::text::{Line, Span};
 
-use crate::look::Role;
-use crate::text::{columns, fitting};
+use crate::style::TextRole;
+use crate::text::{display_width, fit_to_width};
 
-/// Columns are not made narrower than this while others are wider.
+/// Minimum width of a shrunk column.
 const NARROWEST: usize = 6;
 const GAP: &str = "  ";
 
-/// On which side of its column a text stands.
+/// The alignment of a column.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Side {
-    /// At its beginning.
+pub enum ColumnAlignment {
+    /// Left-aligned.
     #[default]
     Left,
-    /// In its middle.
-    Middle,
-    /// At its end.
+    /// Centred.
+    Centre,
+    /// Right-aligned.
     Right,
 }
 
 /// A table of texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
-    /// What the columns are called.
+    /// The names of the columns.
     pub head: Vec<String>,
-    /// What is in them.
+    /// The texts, row by row.
     pub rows: Vec<Vec<String>>,
-    /// How the columns are aligned, as far as it is known.
-    pub sides: Vec<Side>,
+    /// The alignments. Missing ones are left-aligned.
+    pub alignments: Vec<ColumnAlignment>,
 }
 
 impl Table {
-    /// Its lines, none wider than `width`.
+    /// Renders the table. No line is wider than `width`.
     pub fn lines(&self, width: usize) -> Vec<Line<'static>> {
         let count = self.rows.iter().map(Vec::len).chain([self.head.len()]).max().unwrap_or(0);
         let wanted: Vec<usize> = (0..count).map(|at| self.widest(at)).collect();
-        let widths = shared(&wanted, width);
+        let widths = fit_widths(&wanted, width);
         let left_out = count - widths.len();
         let mut lines = Vec::with_capacity(self.rows.len() + 2);
         if self.head.iter().any(|name| !name.is_empty()) {
-            lines.push(self.row(&self.head, &widths, Role::Title));
+            lines.push(self.row(&self.head, &widths, TextRole::Title));
             let rule: Vec<String> = widths.iter().map(|wide| "─".repeat(*wide)).collect();
-            lines.push(Line::from(Span::styled(rule.join(GAP), Role::Aside.style())));
+            lines.push(Line::from(Span::styled(rule.join(GAP), TextRole::Aside.style())));
         }
-        lines.extend(self.rows.iter().map(|row| self.row(row, &widths, Role::Plain)));
+        lines.extend(self.rows.iter().map(|row| self.row(row, &widths, TextRole::Plain)));
         if left_out > 0 {
             let columns = if left_out == 1 { "column" } else { "columns" };
-            let notice = fitting(&format!("… {left_out} more {columns}"), width);
-            lines.push(Line::from(Span::styled(notice, Role::Aside.style())));
+            let notice = fit_to_width(&format!("… {left_out} more {columns}"), width);
+            lines.push(Line::from(Span::styled(notice, TextRole::Aside.style())));
         }
         lines
     }
 
     fn widest(&self, column: usize) -> usize {
         let texts = self.rows.iter().chain([&self.head]).filter_map(|row| row.get(column));
-        texts.map(|text| columns(text)).max().unwrap_or(0)
+        texts.map(|text| display_width(text)).max().unwrap_or(0)
     }
 
-    fn row(&self, texts: &[String], widths: &[usize], role: Role) -> Line<'static> {
+    fn row(&self, texts: &[String], widths: &[usize], role: TextRole) -> Line<'static> {
         let mut line = String::new();
         for (at, wide) in widths.iter().enumerate() {
             if at > 0 {
                 line.push_str(GAP);
             }
-            let text = fitting(texts.get(at).map_or("", String::as_str), *wide);
-            let free = wide - columns(&text);
-            let before = match self.sides.get(at).copied().unwrap_or_default() {
-                Side::Left => 0,
-                Side::Middle => free / 2,
-                Side::Right => free,
+            let text = fit_to_width(texts.get(at).map_or("", String::as_str), *wide);
+            let free = wide - display_width(&text);
+            let before = match self.alignments.get(at).copied().unwrap_or_default() {
+                ColumnAlignment::Left => 0,
+                ColumnAlignment::Centre => free / 2,
+                ColumnAlignment::Right => free,
             };
             line.push_str(&" ".repeat(before));
             line.push_str(&text);
@@ -82,8 +81,8 @@ impl Table {
     }
 }
 
-/// How wide the columns are that fit: the widest give first.
-fn shared(wanted: &[usize], width: usize) -> Vec<usize> {
+/// The widths of the columns that fit. The widest shrink first.
+fn fit_widths(wanted: &[usize], width: usize) -> Vec<usize> {
     let mut widths = wanted.to_vec();
     let needed = |widths: &[usize]| widths.iter().sum::<usize>() + GAP.len() * widths.len().saturating_sub(1);
     while needed(&widths) > width {
@@ -92,7 +91,7 @@ fn shared(wanted: &[usize], width: usize) -> Vec<usize> {
             widths.pop();
             continue;
         }
-        // The columns that are widest come down to the next, or as far as is needed.
+        // The widest columns shrink to the next width, or as far as needed.
         let next =
             widths.iter().copied().filter(|wide| *wide < widest).max().unwrap_or(0).max(NARROWEST.min(width));
         let many = widths.iter().filter(|wide| **wide == widest).count();
@@ -106,7 +105,7 @@ fn shared(wanted: &[usize], width: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::{line_columns, to_plain};
+    use crate::text::{line_width, to_plain};
 
     fn table() -> Table {
         let row = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
@@ -116,12 +115,12 @@ mod tests {
                 row(&["0", "alpha", "1.5"]),
                 row(&["10", "beta", "a much longer remark than the others"]),
             ],
-            sides: vec![Side::Right, Side::Left, Side::Left],
+            alignments: vec![ColumnAlignment::Right, ColumnAlignment::Left, ColumnAlignment::Left],
         }
     }
 
     #[test]
-    fn columns_are_as_wide_as_what_is_in_them() {
+    fn columns_are_as_wide_as_their_content() {
         insta::assert_snapshot!(to_plain(&table().lines(80)), @"
             name   what is known of it
         ──  ─────  ────────────────────────────────────
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_widest_column_gives_first_and_the_last_is_left_out_when_nothing_else_helps() {
+    fn the_widest_column_shrinks_first_and_the_last_is_dropped_if_needed() {
         insta::assert_snapshot!(to_plain(&table().lines(24)), @"
             name   what is know…
         ──  ─────  ─────────────
@@ -150,7 +149,7 @@ mod tests {
     #[test]
     fn no_line_is_wider_than_the_room() {
         for width in 0..60 {
-            assert!(table().lines(width).iter().all(|line| line_columns(line) <= width), "{width}");
+            assert!(table().lines(width).iter().all(|line| line_width(line) <= width), "{width}");
         }
     }
 }

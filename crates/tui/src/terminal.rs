@@ -1,5 +1,5 @@
-//! What the terminal can do: its size, and which pictures it shows. Known by its name where that says enough, otherwise
-//! it is asked.
+//! Detection of the terminal: its size and its support for images. Environment variables decide if they are enough;
+//! otherwise the terminal is queried.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-use crate::picture::{Picturing, Protocol, USUAL_CELL};
+use crate::graphics::{DEFAULT_CELL, ImageProtocol, ImageSupport};
 
-/// How long a terminal may take to say what it is. One across an ocean takes a quarter of a second.
-const PATIENCE: Duration = Duration::from_millis(500);
-/// Its name and version, the size of a letter, and what it can do. Every terminal answers the last, so nobody waits long.
-const QUESTIONS: &[u8] = b"\x1b[>q\x1b[16t\x1b[c";
+/// The timeout of a query. A remote terminal on another continent takes about 250 ms.
+const QUERY_TIMEOUT: Duration = Duration::from_millis(500);
+/// Queries name and version, cell size and attributes. Every terminal answers the last one, so the wait is short.
+const QUERIES: &[u8] = b"\x1b[>q\x1b[16t\x1b[c";
 
-/// Columns and rows of the terminal on standard output.
+/// The columns and rows of the terminal on standard output, or 80 and 24.
 pub fn size() -> (usize, usize) {
     match tcgetwinsize(std::io::stdout()) {
         Ok(size) if size.ws_col > 0 && size.ws_row > 0 => (size.ws_col.into(), size.ws_row.into()),
@@ -24,7 +24,7 @@ pub fn size() -> (usize, usize) {
     }
 }
 
-/// Columns of the terminal behind a stream.
+/// The columns of the terminal behind a stream, or 80.
 pub fn width_of(stream: impl AsFd) -> usize {
     match tcgetwinsize(stream) {
         Ok(size) if size.ws_col > 0 => size.ws_col.into(),
@@ -32,84 +32,87 @@ pub fn width_of(stream: impl AsFd) -> usize {
     }
 }
 
-/// How pictures can be shown here. `wanted` is what the user says; without it, what the terminal can do.
-pub fn picturing(wanted: Option<Protocol>, variable: impl Fn(&str) -> Option<String>) -> Picturing {
-    let told = Told::read(variable);
+/// Detects the support for images. A protocol that the user has chosen takes precedence.
+pub fn detect_images(
+    chosen: Option<ImageProtocol>,
+    variable: impl Fn(&str) -> Option<String>,
+) -> ImageSupport {
+    let hints = TerminalHints::read(variable);
     let measured = tcgetwinsize(std::io::stdout()).ok().and_then(|size| {
         let across = size.ws_xpixel.checked_div(size.ws_col).filter(|it| *it > 0)?;
         Some((across, size.ws_ypixel.checked_div(size.ws_row).filter(|it| *it > 0)?))
     });
-    let guess = wanted.or(told.protocol);
-    let answers = match guess {
-        // Two pixels a letter, or none: nothing is left to ask.
-        Some(Protocol::HalfBlocks | Protocol::Words) => Answers::default(),
-        Some(_) if measured.is_some() => Answers::default(),
-        _ => ask().map(|bytes| Answers::read(&bytes)).unwrap_or_default(),
+    let guess = chosen.or(hints.protocol);
+    let report = match guess {
+        // These need no cell size.
+        Some(ImageProtocol::HalfBlocks | ImageProtocol::Words) => TerminalReport::default(),
+        Some(_) if measured.is_some() => TerminalReport::default(),
+        _ => query().map(|bytes| TerminalReport::read(&bytes)).unwrap_or_default(),
     };
-    let protocol = guess.or_else(|| answers.protocol()).unwrap_or(Protocol::HalfBlocks);
-    let cell = measured.or(answers.cell).unwrap_or(USUAL_CELL);
-    Picturing { protocol, cell, in_tmux: told.in_tmux, has_all_colours: told.has_all_colours }
+    let protocol = guess.or_else(|| report.protocol()).unwrap_or(ImageProtocol::HalfBlocks);
+    let cell = measured.or(report.cell).unwrap_or(DEFAULT_CELL);
+    ImageSupport { protocol, cell, in_tmux: hints.in_tmux, has_true_colour: hints.has_true_colour }
 }
 
-/// What the environment tells of a terminal.
+/// Facts about the terminal in environment variables.
 #[derive(Debug, PartialEq, Eq)]
-struct Told {
-    protocol: Option<Protocol>,
+struct TerminalHints {
+    protocol: Option<ImageProtocol>,
     in_tmux: bool,
-    has_all_colours: bool,
+    has_true_colour: bool,
 }
 
-impl Told {
-    fn read(variable: impl Fn(&str) -> Option<String>) -> Told {
+impl TerminalHints {
+    fn read(variable: impl Fn(&str) -> Option<String>) -> TerminalHints {
         let of = |name: &str| variable(name).unwrap_or_default().to_ascii_lowercase();
         let (term, program) = (of("TERM"), of("TERM_PROGRAM"));
         let in_tmux = !of("TMUX").is_empty();
         let is_set = |name: &str| !of(name).is_empty();
         let protocol = if term == "dumb" || term == "linux" {
-            Some(Protocol::Words)
+            Some(ImageProtocol::Words)
         } else if is_set("KITTY_WINDOW_ID")
             || term.contains("kitty")
             || term.contains("ghostty")
             || program == "ghostty"
         {
-            Some(Protocol::Kitty)
+            Some(ImageProtocol::Kitty)
         } else if in_tmux || term.starts_with("screen") {
-            // Which terminal tmux is shown on may change at any time, and screen shows no pictures.
-            Some(Protocol::HalfBlocks)
+            // tmux may be attached to another terminal at any time, and screen has no images.
+            Some(ImageProtocol::HalfBlocks)
         } else if program == "iterm.app"
             || of("LC_TERMINAL") == "iterm2"
             || program == "wezterm"
             || program == "mintty"
             || is_set("KONSOLE_VERSION")
         {
-            Some(Protocol::Iterm)
+            Some(ImageProtocol::Iterm)
         } else if term.starts_with("foot") || term.starts_with("mlterm") || term.starts_with("yaft") {
-            Some(Protocol::Sixel)
+            Some(ImageProtocol::Sixel)
         } else if program == "apple_terminal" {
-            Some(Protocol::HalfBlocks)
+            Some(ImageProtocol::HalfBlocks)
         } else {
             None
         };
-        let has_all_colours = matches!(of("COLORTERM").as_str(), "truecolor" | "24bit")
-            || matches!(protocol, Some(Protocol::Kitty | Protocol::Iterm | Protocol::Sixel));
-        Told { protocol, in_tmux, has_all_colours }
+        let has_true_colour = matches!(of("COLORTERM").as_str(), "truecolor" | "24bit")
+            || matches!(protocol, Some(ImageProtocol::Kitty | ImageProtocol::Iterm | ImageProtocol::Sixel));
+        TerminalHints { protocol, in_tmux, has_true_colour }
     }
 }
 
-/// What a terminal says of itself.
+/// The terminal's answers to [`QUERIES`].
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Answers {
+struct TerminalReport {
     name: String,
     cell: Option<(u16, u16)>,
     has_sixel: bool,
 }
 
-impl Answers {
-    fn read(bytes: &[u8]) -> Answers {
+impl TerminalReport {
+    fn read(bytes: &[u8]) -> TerminalReport {
         let text = String::from_utf8_lossy(bytes);
-        let mut answers = Answers::default();
+        let mut report = TerminalReport::default();
         if let Some((_, name)) = text.split_once("\x1bP>|") {
-            answers.name = name.split('\x1b').next().unwrap_or_default().to_ascii_lowercase();
+            report.name = name.split('\x1b').next().unwrap_or_default().to_ascii_lowercase();
         }
         for sequence in text.split("\x1b[").skip(1) {
             let end = sequence.find(|it: char| it.is_ascii_alphabetic());
@@ -119,41 +122,41 @@ impl Answers {
             let numbers =
                 || parameters.trim_start_matches('?').split(';').filter_map(|it| it.parse::<u16>().ok());
             match letter {
-                // Those of the first attribute are a class, not what it can do.
-                "c" if parameters.starts_with('?') => answers.has_sixel = numbers().skip(1).any(|it| it == 4),
+                // The first attribute is the terminal's class, not a feature.
+                "c" if parameters.starts_with('?') => report.has_sixel = numbers().skip(1).any(|it| it == 4),
                 "t" => {
                     let numbers: Vec<u16> = numbers().collect();
                     match numbers[..] {
-                        [6, high, wide] if high > 0 && wide > 0 => answers.cell = Some((wide, high)),
+                        [6, high, wide] if high > 0 && wide > 0 => report.cell = Some((wide, high)),
                         _ => {}
                     }
                 }
                 _ => {}
             }
         }
-        answers
+        report
     }
 
-    fn protocol(&self) -> Option<Protocol> {
+    fn protocol(&self) -> Option<ImageProtocol> {
         let is = |name: &str| self.name.contains(name);
         if is("kitty") || is("ghostty") {
-            Some(Protocol::Kitty)
+            Some(ImageProtocol::Kitty)
         } else if is("iterm2") || is("wezterm") || is("konsole") || is("mintty") {
-            Some(Protocol::Iterm)
+            Some(ImageProtocol::Iterm)
         } else {
-            self.has_sixel.then_some(Protocol::Sixel)
+            self.has_sixel.then_some(ImageProtocol::Sixel)
         }
     }
 }
 
-/// Asks the terminal, and gives up on one that does not answer.
-fn ask() -> Option<Vec<u8>> {
+/// Queries the terminal. Returns nothing after the timeout.
+fn query() -> Option<Vec<u8>> {
     let terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
-    let _quiet = Quiet::new(&terminal)?;
-    (&terminal).write_all(QUESTIONS).ok()?;
-    let until = Instant::now() + PATIENCE;
-    let mut heard = Vec::new();
-    while !is_answered(&heard) {
+    let _raw = RawMode::new(&terminal)?;
+    (&terminal).write_all(QUERIES).ok()?;
+    let until = Instant::now() + QUERY_TIMEOUT;
+    let mut answer = Vec::new();
+    while !is_complete(&answer) {
         let left = until.checked_duration_since(Instant::now())?;
         let wait = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() };
         let mut waiting = [PollFd::from_borrowed_fd(terminal.as_fd(), PollFlags::IN)];
@@ -162,34 +165,34 @@ fn ask() -> Option<Vec<u8>> {
         }
         let mut piece = [0; 256];
         let count = (&terminal).read(&mut piece).ok().filter(|count| *count > 0)?;
-        heard.extend_from_slice(&piece[..count]);
+        answer.extend_from_slice(&piece[..count]);
     }
-    Some(heard)
+    Some(answer)
 }
 
-/// Whether the answer to the last question is there.
-fn is_answered(heard: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(heard);
+/// Whether the answer to the last query has arrived.
+fn is_complete(answer: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(answer);
     text.rsplit_once("\x1b[?").is_some_and(|(_, last)| last.contains('c'))
 }
 
-/// A terminal that does not show what is typed and hands it over at once, until this is dropped.
-struct Quiet<'a> {
+/// Raw mode without echo, restored on drop. Unread input is discarded.
+struct RawMode<'a> {
     terminal: &'a File,
     before: Termios,
 }
 
-impl Quiet<'_> {
-    fn new(terminal: &File) -> Option<Quiet<'_>> {
+impl RawMode<'_> {
+    fn new(terminal: &File) -> Option<RawMode<'_>> {
         let before = tcgetattr(terminal).ok()?;
         let mut raw = before.clone();
         raw.make_raw();
         tcsetattr(terminal, OptionalActions::Now, &raw).ok()?;
-        Some(Quiet { terminal, before })
+        Some(RawMode { terminal, before })
     }
 }
 
-impl Drop for Quiet<'_> {
+impl Drop for RawMode<'_> {
     fn drop(&mut self) {
         let _ = tcsetattr(self.terminal, OptionalActions::Flush, &self.before);
     }
@@ -199,46 +202,46 @@ impl Drop for Quiet<'_> {
 mod tests {
     use super::*;
 
-    fn told(variables: &[(&str, &str)]) -> Told {
-        Told::read(|name| {
+    fn hints(variables: &[(&str, &str)]) -> TerminalHints {
+        TerminalHints::read(|name| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
         })
     }
 
     #[test]
-    fn terminals_are_known_by_their_names() {
-        type Known<'a> = (&'a [(&'a str, &'a str)], Option<Protocol>);
+    fn terminals_are_recognized_by_variables() {
+        type Known<'a> = (&'a [(&'a str, &'a str)], Option<ImageProtocol>);
         let known: &[Known<'_>] = &[
-            (&[("TERM", "xterm-kitty")], Some(Protocol::Kitty)),
-            (&[("TERM", "xterm-256color"), ("KITTY_WINDOW_ID", "1")], Some(Protocol::Kitty)),
-            (&[("TERM", "xterm-ghostty")], Some(Protocol::Kitty)),
-            (&[("TERM_PROGRAM", "iTerm.app")], Some(Protocol::Iterm)),
-            (&[("TERM_PROGRAM", "WezTerm")], Some(Protocol::Iterm)),
-            (&[("TERM", "foot")], Some(Protocol::Sixel)),
+            (&[("TERM", "xterm-kitty")], Some(ImageProtocol::Kitty)),
+            (&[("TERM", "xterm-256color"), ("KITTY_WINDOW_ID", "1")], Some(ImageProtocol::Kitty)),
+            (&[("TERM", "xterm-ghostty")], Some(ImageProtocol::Kitty)),
+            (&[("TERM_PROGRAM", "iTerm.app")], Some(ImageProtocol::Iterm)),
+            (&[("TERM_PROGRAM", "WezTerm")], Some(ImageProtocol::Iterm)),
+            (&[("TERM", "foot")], Some(ImageProtocol::Sixel)),
             (
                 &[("TERM", "tmux-256color"), ("TMUX", "/tmp/x"), ("TERM_PROGRAM", "tmux")],
-                Some(Protocol::HalfBlocks),
+                Some(ImageProtocol::HalfBlocks),
             ),
-            (&[("TERM_PROGRAM", "Apple_Terminal")], Some(Protocol::HalfBlocks)),
-            (&[("TERM", "dumb")], Some(Protocol::Words)),
+            (&[("TERM_PROGRAM", "Apple_Terminal")], Some(ImageProtocol::HalfBlocks)),
+            (&[("TERM", "dumb")], Some(ImageProtocol::Words)),
             (&[("TERM", "xterm-256color")], None),
         ];
         for (variables, protocol) in known {
-            assert_eq!(told(variables).protocol, *protocol, "{variables:?}");
+            assert_eq!(hints(variables).protocol, *protocol, "{variables:?}");
         }
-        assert!(told(&[("COLORTERM", "truecolor")]).has_all_colours);
-        assert!(!told(&[("TERM", "xterm-256color")]).has_all_colours);
+        assert!(hints(&[("COLORTERM", "truecolor")]).has_true_colour);
+        assert!(!hints(&[("TERM", "xterm-256color")]).has_true_colour);
     }
 
     #[test]
-    fn what_a_terminal_answers_is_read_whatever_else_comes_with_it() {
-        let kitty = Answers::read(b"typed\x1bP>|kitty(0.42.1)\x1b\\\x1b[6;20;10t\x1b[?62;c");
-        assert_eq!((kitty.protocol(), kitty.cell), (Some(Protocol::Kitty), Some((10, 20))));
-        let xterm = Answers::read(b"\x1bP>|XTerm(390)\x1b\\\x1b[?64;1;4;22c");
-        assert_eq!((xterm.protocol(), xterm.cell), (Some(Protocol::Sixel), None));
-        // A terminal of class 4 is not one that has sixels.
-        assert_eq!(Answers::read(b"\x1b[?4;1c").protocol(), None);
-        assert_eq!(Answers::read(b"\x1b[6;0;0t\x1b[").cell, None);
-        assert!(is_answered(b"\x1b[6;20;10t\x1b[?62;c") && !is_answered(b"\x1b[6;20;10t\x1b[?62"));
+    fn answers_are_parsed_among_other_input() {
+        let kitty = TerminalReport::read(b"typed\x1bP>|kitty(0.42.1)\x1b\\\x1b[6;20;10t\x1b[?62;c");
+        assert_eq!((kitty.protocol(), kitty.cell), (Some(ImageProtocol::Kitty), Some((10, 20))));
+        let xterm = TerminalReport::read(b"\x1bP>|XTerm(390)\x1b\\\x1b[?64;1;4;22c");
+        assert_eq!((xterm.protocol(), xterm.cell), (Some(ImageProtocol::Sixel), None));
+        // Class 4 does not mean sixels.
+        assert_eq!(TerminalReport::read(b"\x1b[?4;1c").protocol(), None);
+        assert_eq!(TerminalReport::read(b"\x1b[6;0;0t\x1b[").cell, None);
+        assert!(is_complete(b"\x1b[6;20;10t\x1b[?62;c") && !is_complete(b"\x1b[6;20;10t\x1b[?62"));
     }
 }

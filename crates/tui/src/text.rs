@@ -1,32 +1,32 @@
-//! Styled lines made to fit a width: cut, broken or wrapped by words.
+//! Fits styled lines to a width: cut, broken or wrapped at words.
 
 use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// No line that a program wrote is shown longer than this, in characters.
+/// Maximum characters of a line of output.
 pub(crate) const LONGEST_LINE: usize = 4000;
 const TAB: usize = 4;
 
-/// The columns that a text takes.
-pub fn columns(text: &str) -> usize {
+/// The width of a text in columns.
+pub fn display_width(text: &str) -> usize {
     text.width()
 }
 
-/// The columns that a line takes.
-pub(crate) fn line_columns(line: &Line<'_>) -> usize {
-    line.spans.iter().map(|span| columns(&span.content)).sum()
+/// The width of a line in columns.
+pub(crate) fn line_width(line: &Line<'_>) -> usize {
+    line.spans.iter().map(|span| display_width(&span.content)).sum()
 }
 
-/// As much of a line as fits, so that the terminal never breaks it.
-pub fn fitting(line: &str, room: usize) -> String {
+/// Cuts a line to a width, with an ellipsis.
+pub fn fit_to_width(line: &str, room: usize) -> String {
     let mut used = 0;
     let mut shown = String::new();
     for letter in line.chars() {
         let letter = if letter == '\t' { ' ' } else { letter };
         used += letter.width().unwrap_or(0);
         if used > room {
-            while columns(&shown) + 1 > room && shown.pop().is_some() {}
+            while display_width(&shown) + 1 > room && shown.pop().is_some() {}
             if room > 0 {
                 shown.push('…');
             }
@@ -37,12 +37,12 @@ pub fn fitting(line: &str, room: usize) -> String {
     shown
 }
 
-/// The beginning of a line that is too long for anyone.
-pub(crate) fn clamped(line: &str) -> &str {
+/// Cuts a line to [`LONGEST_LINE`].
+pub(crate) fn clamp_line(line: &str) -> &str {
     line.char_indices().nth(LONGEST_LINE).map_or(line, |(end, _)| &line[..end])
 }
 
-/// Text that cannot do anything to a terminal: control characters but tabs are spelled out.
+/// Escapes control characters except tabs, so that the text is harmless for a terminal.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -58,13 +58,13 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// The lines of a cell's source, in one style and without what could do anything to a terminal.
+/// The escaped lines of a text, in one style.
 pub(crate) fn plain_lines(text: &str, style: Style) -> Vec<Line<'static>> {
-    text.split('\n').map(|line| Line::from(Span::styled(visible(clamped(line)), style))).collect()
+    text.split('\n').map(|line| Line::from(Span::styled(visible(clamp_line(line)), style))).collect()
 }
 
-/// Breaks a line wherever it reaches the width.
-pub(crate) fn broken(line: &Line<'_>, width: usize) -> Vec<Line<'static>> {
+/// Breaks a line at the width.
+pub(crate) fn break_line(line: &Line<'_>, width: usize) -> Vec<Line<'static>> {
     let width = width.max(1);
     let mut rows = Vec::new();
     let (mut row, mut used): (Vec<Span<'static>>, usize) = (Vec::new(), 0);
@@ -98,12 +98,12 @@ pub(crate) fn broken(line: &Line<'_>, width: usize) -> Vec<Line<'static>> {
     rows
 }
 
-/// Wraps a line between words; a word that is wider than the line is broken.
-pub(crate) fn wrapped(spans: &[Span<'static>], width: usize) -> Vec<Line<'static>> {
+/// Wraps a line at words. A word wider than the line is broken.
+pub(crate) fn wrap_words(spans: &[Span<'static>], width: usize) -> Vec<Line<'static>> {
     let width = width.max(1);
     let (mut rows, mut row, mut used) = (Vec::new(), Vec::new(), 0);
     for (word, style) in words(spans) {
-        let wide = columns(word.trim_end());
+        let wide = display_width(word.trim_end());
         if used > 0 && used + wide > width {
             trim(&mut row);
             rows.push(Line::from(std::mem::take(&mut row)));
@@ -113,14 +113,14 @@ pub(crate) fn wrapped(spans: &[Span<'static>], width: usize) -> Vec<Line<'static
             continue;
         }
         if wide > width {
-            let mut parts = broken(&Line::from(Span::styled(word, style)), width);
+            let mut parts = break_line(&Line::from(Span::styled(word, style)), width);
             let last = parts.pop().unwrap_or_default();
             rows.extend(parts);
-            used = line_columns(&last);
+            used = line_width(&last);
             row = last.spans;
             continue;
         }
-        used += columns(&word);
+        used += display_width(&word);
         push(&mut row, word, style);
     }
     trim(&mut row);
@@ -128,8 +128,8 @@ pub(crate) fn wrapped(spans: &[Span<'static>], width: usize) -> Vec<Line<'static
     rows
 }
 
-/// Puts something before a line, and something else before each row that it goes on in.
-pub(crate) fn indented(
+/// Prefixes rows: the first row with `first`, the others with `rest`.
+pub(crate) fn prefix_rows(
     rows: Vec<Line<'static>>,
     first: &[Span<'static>],
     rest: &[Span<'static>],
@@ -141,7 +141,7 @@ pub(crate) fn indented(
     rows.into_iter().enumerate().map(indent).collect()
 }
 
-/// The text of lines, without any style.
+/// The text of lines, without styles.
 pub fn to_plain(lines: &[Line<'_>]) -> String {
     let mut text = String::new();
     for line in lines {
@@ -172,7 +172,7 @@ fn trim(row: &mut Vec<Span<'static>>) {
     }
 }
 
-/// Words, each with the spaces behind it. A word in two styles is two.
+/// The words with their trailing spaces. A word in two styles counts as two.
 fn words(spans: &[Span<'static>]) -> Vec<(String, Style)> {
     let each = spans.iter().flat_map(|span| {
         span.content.split_inclusive([' ', '\n']).map(|word| (word.replace('\n', " "), span.style))
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_never_exceeds_its_room_whatever_it_is_made_of() {
+    fn a_cut_line_is_never_wider_than_its_room() {
         for (line, room, shown) in [
             ("abc", 3, "abc"),
             ("abcd", 3, "ab…"),
@@ -194,33 +194,33 @@ mod tests {
             ("a\tb", 3, "a b"),
             ("ab", 0, ""),
         ] {
-            assert_eq!(fitting(line, room), shown, "{line:?} in {room}");
-            assert!(columns(&fitting(line, room)) <= room);
+            assert_eq!(fit_to_width(line, room), shown, "{line:?} in {room}");
+            assert!(display_width(&fit_to_width(line, room)) <= room);
         }
     }
 
     #[test]
-    fn a_line_that_is_too_wide_goes_on_in_the_next_row_with_its_style() {
-        let red = Role::Bad.style();
+    fn a_broken_line_keeps_its_style_in_the_next_row() {
+        let red = TextRole::Bad.style();
         let line = Line::from(vec![Span::raw("ab"), Span::styled("cd日e", red)]);
-        let rows = broken(&line, 3);
+        let rows = break_line(&line, 3);
         assert_eq!(to_plain(&rows), "abc\nd日\ne\n");
         assert_eq!(rows[2].spans[0].style, red);
-        assert_eq!(to_plain(&broken(&Line::from("a\tb"), 20)), "a   b\n");
+        assert_eq!(to_plain(&break_line(&Line::from("a\tb"), 20)), "a   b\n");
     }
 
     #[test]
-    fn nothing_past_the_longest_line_is_shown() {
-        let rows = broken(&Line::from("x".repeat(LONGEST_LINE + 100)), 80);
-        assert_eq!(rows.iter().map(line_columns).sum::<usize>(), LONGEST_LINE);
+    fn very_long_lines_are_cut() {
+        let rows = break_line(&Line::from("x".repeat(LONGEST_LINE + 100)), 80);
+        assert_eq!(rows.iter().map(line_width).sum::<usize>(), LONGEST_LINE);
     }
 
     #[test]
-    fn words_are_kept_whole_where_there_is_room_for_them() {
-        let rows = wrapped(&[Span::raw("one two three, unbelievably")], 9);
+    fn lines_are_wrapped_at_words() {
+        let rows = wrap_words(&[Span::raw("one two three, unbelievably")], 9);
         assert_eq!(to_plain(&rows), "one two\nthree,\nunbelieva\nbly\n");
-        assert_eq!(to_plain(&wrapped(&[], 9)), "\n");
+        assert_eq!(to_plain(&wrap_words(&[], 9)), "\n");
     }
 
-    use crate::look::Role;
+    use crate::style::TextRole;
 }

@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import type { Seen as Prompt } from '../net/protocol'
+import type { PromptPreview as Prompt } from '../net/protocol'
 import { Dialog } from '../ui/Dialog'
 import { preview } from './conversation'
 

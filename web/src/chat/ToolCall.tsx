@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { durationText } from '../cell/Gutter'
 import { highlighted, languageOf } from '../cell/language'
-import type { Approval, Deed } from '../net/protocol'
+import type { Approval, CellEdit } from '../net/protocol'
 import { terminal } from '../out/term'
 import { file } from '../state/doc'
 import { CellChip, cellOf, nameOf } from './cellLinks'
@@ -94,7 +94,7 @@ export function ToolCall({ call, isOver }: { call: Call; isOver: boolean }) {
   )
 }
 
-const VERBS: Record<Deed['deed'], string> = {
+const VERBS: Record<CellEdit['deed'], string> = {
   added: 'add',
   changed: 'update',
   deleted: 'delete',
@@ -103,7 +103,7 @@ const VERBS: Record<Deed['deed'], string> = {
 }
 
 /** The effect of a call, when the tool's name does not tell it. */
-function verbOf(tool: string, deeds: Deed[]): string {
+function verbOf(tool: string, deeds: CellEdit[]): string {
   const [first] = deeds
   if (!first || deeds.some(({ deed }) => deed !== first.deed) || first.deed === 'changed') return ''
   return tool.includes(VERBS[first.deed]) ? '' : first.deed
@@ -238,7 +238,7 @@ function namedCells(all: unknown): string[] {
   return [cell, ...(Array.isArray(cells) ? cells : [])].map(cellOf).filter((id) => id !== null)
 }
 
-function effectText({ cell, deed, added, removed }: Deed): string {
+function effectText({ cell, deed, added, removed }: CellEdit): string {
   const counts = added + removed > 0 ? ` (+${added} −${removed})` : ''
   return `${deed} ${nameOf(cell)}${counts}`
 }

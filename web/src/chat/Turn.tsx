@@ -3,7 +3,7 @@
 import { useComputed, useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { insert } from '../actions'
-import type { ChatMessage, Ending, Usage } from '../net/protocol'
+import type { AnswerEnding, ChatMessage, TokenUsage } from '../net/protocol'
 import { connection, file } from '../state/doc'
 import { notify, question } from '../state/view'
 import { CellChip } from './cellLinks'
@@ -235,7 +235,7 @@ export function RetryNotice({ turn }: { turn: TurnModel }) {
   )
 }
 
-const ENDINGS: Record<Exclude<Ending, object>, string> = {
+const ENDINGS: Record<Exclude<AnswerEnding, object>, string> = {
   done: '',
   stopped: 'Stopped',
   too_long: 'Cut off at the maximum length',
@@ -248,8 +248,8 @@ export function AnswerEnd({
   usage,
   again,
 }: {
-  ending: Ending
-  usage: Usage | null
+  ending: AnswerEnding
+  usage: TokenUsage | null
   again: (() => void) | null
 }) {
   const failed = typeof ending === 'object' ? ending.failed : null
@@ -268,7 +268,7 @@ export function AnswerEnd({
   )
 }
 
-function usageText({ input, cached, output, cost }: Usage): string {
+function usageText({ input, cached, output, cost }: TokenUsage): string {
   if (input + output === 0) return ''
   const count = (tokens: number) => tokens.toLocaleString('en')
   const price = cost === null ? '' : ` · $${cost.toFixed(cost < 0.1 ? 4 : 2)}`

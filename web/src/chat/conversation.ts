@@ -1,7 +1,7 @@
 // The conversation in the pane: its transcript, its messages and its requests to the host.
 
 import { computed, effect, signal } from '@preact/signals'
-import type { Approval, ChatMessage, ChatSetup, Ending, Mode, Seen } from '../net/protocol'
+import type { AnswerEnding, Approval, ChatMessage, ChatSetup, Mode, PromptPreview } from '../net/protocol'
 import { ask, settled } from '../net/sync'
 import { reportPresence } from '../presence'
 import { connection } from '../state/doc'
@@ -18,7 +18,7 @@ const WORDS: Record<string, string> = {
   too_many_steps: 'The answer reached its step limit',
   refused: 'The provider refused to answer',
 }
-export const announce = (ending: Ending) => {
+export const announce = (ending: AnswerEnding) => {
   const words = typeof ending === 'string' ? (WORDS[ending] ?? '') : 'The assistant could not answer'
   // A live region announces a text again only if it differs.
   announcement.value = announcement.peek() === words ? `${words}.` : words
@@ -178,7 +178,7 @@ export async function restore(turn: string): Promise<void> {
 }
 
 /** The prompt that would be sent now. */
-export async function preview(): Promise<Seen | null> {
+export async function preview(): Promise<PromptPreview | null> {
   await ensureOpen()
   await settled()
   await reportPresence()

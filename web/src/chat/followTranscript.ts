@@ -1,6 +1,6 @@
 // Follows the transcript of a conversation.
 
-import type { Heard } from '../net/protocol'
+import type { ConversationUpdate } from '../net/protocol'
 import { ask } from '../net/sync'
 import type { Transcript } from './transcript'
 
@@ -18,7 +18,11 @@ export async function followTranscript(
 ): Promise<void> {
   let [from, mark]: [number, number | null] = [0, null]
   while (isWanted()) {
-    const batch: Heard | null = await ask({ chat: { hear: { chat, from, mark } } }, 'heard', true)
+    const batch: ConversationUpdate | null = await ask(
+      { chat: { hear: { chat, from, mark } } },
+      'heard',
+      true,
+    )
     if (!batch || !isWanted() || (batch.is_over && batch.told.length === 0)) return
     old ??= batch.next
     transcript.receive(batch, from, old)

@@ -1,11 +1,11 @@
 // A conversation as signals, built from its transcript: turns of text and tool calls.
 
 import { batch, computed, type Signal, signal } from '@preact/signals'
-import type { Approval, Ending, Heard, Told, Usage } from '../net/protocol'
+import type { AnswerEnding, Approval, ConversationUpdate, TokenUsage, TranscriptEntry } from '../net/protocol'
 import type { Under } from '../net/sync'
 
-export type AskedMessage = Under<Told, 'asked'>
-export type Result = Under<Told, 'result'>
+export type AskedMessage = Under<TranscriptEntry, 'asked'>
+export type Result = Under<TranscriptEntry, 'result'>
 
 export interface TextPart {
   kind: 'text'
@@ -35,7 +35,7 @@ export interface TurnModel {
   parts: Signal<Part[]>
   /** The error of the provider, and the time of the next attempt. */
   again: Signal<{ message: string; at: number } | null>
-  ended: Signal<{ ending: Ending; usage: Usage } | null>
+  ended: Signal<{ ending: AnswerEnding; usage: TokenUsage } | null>
   isUndone: Signal<boolean>
 }
 
@@ -44,7 +44,7 @@ export class Transcript {
   /** The message that is being answered. */
   readonly answering = signal<string | null>(null)
   readonly isAnswering = computed(() => this.answering.value !== null)
-  readonly waiting = signal<Heard['waiting']>([])
+  readonly waiting = signal<ConversationUpdate['waiting']>([])
   /** Whether code that the last answer started still runs. */
   readonly isCodeRunning = signal(false)
   readonly proposal = signal<string | null>(null)
@@ -52,7 +52,7 @@ export class Transcript {
 
   /** `onEnd` is called for each answer that ends while the page is open. */
   constructor(
-    private readonly onEnd: (ending: Ending) => void,
+    private readonly onEnd: (ending: AnswerEnding) => void,
     private readonly onQuestion: () => void = () => {},
   ) {}
 
@@ -65,7 +65,7 @@ export class Transcript {
   }
 
   /** Applies entries that begin at `from`. Entries before `old` are older than the page. */
-  receive(received: Heard, from: number, old: number): void {
+  receive(received: ConversationUpdate, from: number, old: number): void {
     batch(() => {
       if (from === 0) this.clear()
       received.told.forEach((entry, at) => this.apply(entry, from + at < old))
@@ -86,7 +86,7 @@ export class Transcript {
     return parts.findLast((part): part is Call => part.kind === 'call' && part.id === id)
   }
 
-  private apply(entry: Told, isOld: boolean): void {
+  private apply(entry: TranscriptEntry, isOld: boolean): void {
     const turn = this.turns.peek().at(-1)
     const key = ++this.keys
     if ('asked' in entry) {

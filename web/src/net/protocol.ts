@@ -10,7 +10,22 @@ export interface Actor { id: string; name: string; kind: ActorKind }
 /** What sort of actor it is. */
 export type ActorKind = 'person' | 'agent' | 'disk'
 
-/** Whether code may run, or a file change. */
+/** Why an answer ended. */
+export type AnswerEnding =
+  /** The model finished. */
+  | 'done'
+  /** The user stopped it. */
+  | 'stopped'
+  /** A response of the model reached its limit of tokens. */
+  | 'too_long'
+  /** The answer reached its limit of requests to the model. */
+  | 'too_many_steps'
+  /** The provider refused to continue. */
+  | 'refused'
+  /** The provider failed. */
+  | { failed: { message: string; hint: string } }
+
+/** The user's decision about running code or changing a protected file. */
 export type Approval = 'once' | 'always' | 'no'
 
 /** Who makes a change, and as part of what. */
@@ -18,6 +33,12 @@ export interface Author { actor: Actor; turn: string | null }
 
 /** The condition of a code cell. */
 export interface CellCondition { activity: Activity; last: LastRun | null; stale: string[] }
+
+/** A change of one cell by one tool call. */
+export interface CellEdit { cell: string; deed: CellEditKind; added: number; removed: number }
+
+/** The kind of a cell's change. */
+export type CellEditKind = 'added' | 'changed' | 'deleted' | 'moved' | 'ran'
 
 /** The outputs of a cell, and the number of the run that they are of. */
 export interface CellOutputs { outputs: SentOutputs; count: number | null }
@@ -49,7 +70,7 @@ export type ChatAsk =
   /** Takes a message back that waits for its turn. */
   | { withdraw: { chat: string; message: MessageId } }
   /** Ends the answer that is under way. */
-  | { stop: { chat: string; stop: Stop } }
+  | { stop: { chat: string; stop: StopScope } }
   /** Says whether a call may run code. */
   | { approve: { chat: string; call: string; verdict: Approval } }
   /** What was told from a place on: at once, or for a client that names a mark as soon as there is more, or after a minute. */
@@ -77,9 +98,9 @@ export type ChatReply =
   /** What a message can use. */
   | { setup: ChatSetup }
   /** What was told. */
-  | { heard: Heard }
+  | { heard: ConversationUpdate }
   /** The prompt that would be sent. */
-  | { preview: Seen }
+  | { preview: PromptPreview }
   /** What was taken back. */
   | { restored: { summary: string; is_any: boolean } }
   /** Whether it had any effect. */
@@ -89,7 +110,7 @@ export type ChatReply =
 export interface ChatSetup { account: ChatAccount; run_code: RunCode; references: ToolReference[]; notebooks: string[] }
 
 /** What kind of failure it is. */
-export type Class = 'bad_input' | 'no_kernel' | 'not_saved'
+export type Class = 'bad_input' | 'no_kernel' | 'not_saved' | 'interrupted'
 
 /** Where an inserted cell gets all that is not its source. */
 export type Content =
@@ -98,11 +119,16 @@ export type Content =
   /** From the JSON of a whole cell. It is checked, and given the layout of this notebook. */
   | { json: string }
 
-/** Something that was done to a cell. */
-export interface Deed { cell: string; deed: DeedKind; added: number; removed: number }
-
-/** What can be done to a cell. */
-export type DeedKind = 'added' | 'changed' | 'deleted' | 'moved' | 'ran'
+/** The transcript from a position on, and the state of the conversation. */
+export interface ConversationUpdate {
+  told: TranscriptEntry[]
+  next: number
+  answering: MessageId | null
+  waiting: QueuedMessage[]
+  runs_on: boolean
+  mark: number
+  is_over: boolean
+}
 
 /** What a participant does. */
 export type Doing = 'looking' | 'editing' | 'reading' | 'running'
@@ -129,21 +155,6 @@ export type Effect =
   /** Other values of a cell, or of the notebook, are others; the newest view has them. */
   | { effect: 'metadata'; cell: string | null }
 
-/** How an answer has ended. */
-export type Ending =
-  /** All is said. */
-  | 'done'
-  /** A person stopped it. */
-  | 'stopped'
-  /** The model's answer may not be longer. */
-  | 'too_long'
-  /** The model was asked as often as it may be. */
-  | 'too_many_steps'
-  /** The provider did not want to answer. */
-  | 'refused'
-  /** The provider failed. */
-  | { failed: { message: string; hint: string } }
-
 /** Why a request was not carried out, as it travels. */
 export interface Failure { class: Class; kind: string; message: string; hint: string | null; conflicts?: unknown[] }
 
@@ -155,17 +166,6 @@ export interface FoldedText { bytes: number; address: string }
 
 /** The notebooks and folders of a folder. */
 export interface FolderListing { path: string; parent: string | null; folders: string[]; notebooks: string[] }
-
-/** What was told from a place on. */
-export interface Heard {
-  told: Told[]
-  next: number
-  answering: MessageId | null
-  waiting: Waiting[]
-  runs_on: boolean
-  mark: number
-  is_over: boolean
-}
 
 /** What the kernel of a notebook does. */
 export type KernelState = 'none' | 'starting' | 'idle' | 'busy' | 'silent' | 'dead'
@@ -179,8 +179,11 @@ export interface LastRun {
   ended_ms: number
 }
 
-/** The name that a client gives to a message, so that it knows it again. */
+/** The client's name for a message, by which it recognizes the message in the transcript. */
 export type MessageId = string
+
+/** The author of a message. */
+export type MessageRole = 'person' | 'model'
 
 /** Limits the actions of an agent. A user sets it at the start; no tool can change it. */
 export type Mode = 'ask' | 'edit' | 'agent'
@@ -327,6 +330,25 @@ export type PageValue =
 /** Someone who is at a notebook. */
 export interface Participant { actor: Actor; cells: string[]; doing: Doing }
 
+/** A message of the prompt. */
+export interface PreviewMessage { role: MessageRole; text: string }
+
+/** A tool of the prompt. */
+export interface PreviewTool { name: string; description: string }
+
+/** A whole prompt, as the provider would receive it. */
+export interface PromptPreview {
+  instructions: string
+  messages: PreviewMessage[]
+  tools: PreviewTool[]
+  bytes: number
+  notes: string[]
+  notebook_mode: boolean
+}
+
+/** A message that waits until earlier answers have ended. */
+export interface QueuedMessage { message: MessageId; words: string }
+
 /** What is answered. */
 export type Reply =
   /** What is answered about a notebook. */
@@ -352,9 +374,6 @@ export type Request =
 /** All that waits for review. */
 export interface Review { is_on: boolean; is_chosen?: boolean; cells: Record<string, Unreviewed> }
 
-/** Who says something. */
-export type Role = 'person' | 'model'
-
 /** Whether the assistant asks before it runs code. */
 export type RunCode = 'ask' | 'allow'
 
@@ -374,22 +393,6 @@ export type Scope =
   /** All. */
   | 'all'
 
-/** All that a model would be sent. */
-export interface Seen {
-  instructions: string
-  messages: SeenMessage[]
-  tools: SeenTool[]
-  bytes: number
-  notes: string[]
-  notebook_mode: boolean
-}
-
-/** Something that is said. */
-export interface SeenMessage { role: Role; text: string }
-
-/** A tool. */
-export interface SeenTool { name: string; description: string }
-
 /** Outputs in the form that the client asked for. */
 export type SentOutputs =
   | { whole: unknown[] }
@@ -401,8 +404,8 @@ export type Status = 'ok' | 'error' | 'timeout' | 'cancelled'
 /** Where a cell stood: behind another, or first. */
 export interface Stood { after: string | null }
 
-/** How an answer is ended. */
-export type Stop = 'answer' | 'kernel'
+/** How much a stop ends. */
+export type StopScope = 'answer' | 'kernel'
 
 /** Several operations as one change. */
 export interface Submission { base: number; tag: Tag | null; ops: Op[] }
@@ -410,31 +413,34 @@ export interface Submission { base: number; tag: Tag | null; ops: Op[] }
 /** The name that a client gives to what it submits, so that it knows it again. */
 export interface Tag { client: string; number: number }
 
-/** Something that is told of a conversation. All of it, in order, is what happened. */
-export type Told =
-  /** A message is being answered. */
-  | { asked: { message: MessageId; words: string; mode: Mode; model: string; turn: string; notebook_mode: boolean; notes: string[]; attached: string[]; selected: string[]; outputs: string[] } }
-  /** More words of the answer. */
-  | { text: string }
-  /** A tool is called. */
-  | { call: { id: string; tool: string; arguments: unknown } }
-  /** The call would run code, or change a file that other programs run, and waits for a word of the person. */
-  | { question: { id: string; path?: string } }
-  /** The word of the person. */
-  | { verdict: { id: string; verdict: Approval } }
-  /** What came of a call, as the model reads it. */
-  | { result: { id: string; text: string; images: number; is_failure: boolean; duration_ms: number; deeds: Deed[]; needs_mode: Mode | null } }
-  /** What the one cell could be; nothing is changed by that. */
-  | { proposal: { cell: string; source: string } }
-  /** The provider failed and is asked again. The words since the last call do not count. */
-  | { again: { message: string; after_ms: number } }
-  /** The answer has ended. */
-  | { ended: { ending: Ending; usage: Usage } }
-  /** What was changed in a turn was taken back. */
-  | { undone: { turn: string } }
+/** A count of tokens. */
+export interface TokenUsage { input: number; cached: number; output: number; cost: number | null }
 
 /** A tool that a message may name. */
 export interface ToolReference { name: string; mode: Mode }
+
+/** One entry of a conversation's transcript. Entries are only appended. A client that reads all of them in order can show the whole conversation. */
+export type TranscriptEntry =
+  /** The answer to a message begins. */
+  | { asked: { message: MessageId; words: string; mode: Mode; model: string; turn: string; notebook_mode: boolean; notes: string[]; attached: string[]; selected: string[]; outputs: string[] } }
+  /** More text of the answer. */
+  | { text: string }
+  /** The model calls a tool. */
+  | { call: { id: string; tool: string; arguments: unknown } }
+  /** The call would run code, or change a file that other programs run. It waits for the user's approval. */
+  | { question: { id: string; path?: string } }
+  /** The user's decision. */
+  | { verdict: { id: string; verdict: Approval } }
+  /** The result of a call, as the model reads it. */
+  | { result: { id: string; text: string; images: number; is_failure: boolean; duration_ms: number; deeds: CellEdit[]; needs_mode: Mode | null } }
+  /** A proposed source for the one cell. The notebook is unchanged. */
+  | { proposal: { cell: string; source: string } }
+  /** The provider failed and is retried. The text since the last call is void. */
+  | { again: { message: string; after_ms: number } }
+  /** The answer has ended. */
+  | { ended: { ending: AnswerEnding; usage: TokenUsage } }
+  /** The changes of a turn were undone. */
+  | { undone: { turn: string } }
 
 /** The changes of one turn. */
 export interface TurnSummary { turn: string; actor: Actor; until: number; deeds: string[]; is_undone: boolean }
@@ -459,17 +465,11 @@ export interface Unreviewed { actor: Actor; turns: string[]; was: Was }
 export type Up =
   /** A request. */
   | { ask: { id: number; request: Request } }
-  /** A request is not wanted any more; its answer still comes. */
-  | { cancel: { id: number } }
-
-/** How much was read and written, in tokens. */
-export interface Usage { input: number; cached: number; output: number; cost: number | null }
+  /** Interrupts the code of a request. The answer still comes. */
+  | { cancel: { id: number; force: boolean } }
 
 /** What someone says to what waits for review. */
 export type Verdict = 'keep' | 'undo'
-
-/** A message that waits for its turn. */
-export interface Waiting { message: MessageId; words: string }
 
 /** What a cell was before agents changed it. What people change elsewhere in the cell is changed here too. */
 export type Was =

@@ -101,7 +101,7 @@ test('Stop ends an answer, not the kernel, and the next message is answered', as
   await answered(page, 'Here I am.')
   assert.equal(await heard.count(), 3)
   // The transcript has the text before the stop, and the stop.
-  assert.ok(JSON.stringify((await heard.request(2)).messages).includes('The person stopped this answer'))
+  assert.ok(JSON.stringify((await heard.request(2)).messages).includes('The user stopped this answer'))
 })
 
 test('a second Stop interrupts the code that an answer started', async () => {
@@ -278,7 +278,7 @@ test('restoring to a message undoes its changes and all later ones, and tells th
   await models.say(says('I see.'))
   await say(page, 'Ask', 'and now?')
   await answered(page, 'I see.')
-  assert.match(told(await heard.request(7)).message, /taken back/)
+  assert.match(told(await heard.request(7)).message, /undone/)
   await restore(3)
-  await page.locator('[role=status]', { hasText: 'Nothing was to be taken back' }).waitFor()
+  await page.locator('[role=status]', { hasText: 'Nothing to undo' }).waitFor()
 })

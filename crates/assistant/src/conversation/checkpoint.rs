@@ -1,5 +1,5 @@
-//! Going back to before a message: what its answer and all later ones changed in notebooks is taken back, the newest first.
-//! What others did since stays.
+//! Undo of whole answers: the changes of one answer, or of it and all later ones, newest first. Later changes by others
+//! stay.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,16 +10,16 @@ use cellist_live::{Author, DocumentError, Effect, Unchanged, Undo};
 use cellist_notebook::CellId;
 use serde::{Deserialize, Serialize};
 
-use super::told::Told;
-use super::{Conversation, Past};
+use super::Conversation;
+use super::transcript::{FinishedTurn, TranscriptEntry};
 
-/// Why it is not gone back.
+/// Why an undo failed.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
-pub enum CannotRestore {
-    #[error("an answer is under way")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
+pub enum RestoreError {
+    #[error("an answer is in progress")]
     Answering,
-    #[error("there is no answer `{0}` in this conversation")]
+    #[error("no answer `{0}` in this conversation")]
     NoSuchTurn(String),
     #[error(transparent)]
     Session(#[from] cellist_store::Error),
@@ -27,24 +27,23 @@ pub enum CannotRestore {
     Document(#[from] DocumentError),
 }
 
-/// What going back has really done.
+/// The actual effect of an undo. Its text is shown to the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Restored {
-    /// The cells that are as they were before, by the paths of their notebooks.
+pub struct RestoreReport {
+    /// The restored cells, by the paths of their notebooks.
     pub cells: BTreeMap<String, BTreeSet<String>>,
-    /// What else was changed and stays as it is: files that are no notebooks.
+    /// Changed files that are not notebooks. They are not restored.
     pub files: BTreeSet<String>,
 }
 
-impl Restored {
-    /// Whether anything was taken back.
+impl RestoreReport {
+    /// Whether any notebook was restored.
     pub fn is_any(&self) -> bool {
         !self.cells.is_empty()
     }
 }
 
-/// What a person is told of it.
-impl fmt::Display for Restored {
+impl fmt::Display for RestoreReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let notebook = |(path, cells): (&String, &BTreeSet<String>)| {
             let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
@@ -57,90 +56,94 @@ impl fmt::Display for Restored {
         let notebooks: Vec<String> = self.cells.iter().map(notebook).collect();
         match self.is_any() {
             true => write!(f, "Restored {}", notebooks.join(", "))?,
-            false => f.write_str("Nothing was to be taken back")?,
+            false => f.write_str("Nothing to undo")?,
         }
         if !self.files.is_empty() {
             let files: Vec<&str> = self.files.iter().map(String::as_str).collect();
-            write!(f, "; files that are no notebooks stay as they are: {}", files.join(", "))?;
+            write!(f, "; other files were not restored: {}", files.join(", "))?;
         }
         Ok(())
     }
 }
 
 impl Conversation {
-    /// Takes back what an answer changed in notebooks, and with it what all later ones of the conversation changed. Where
-    /// one cannot be taken back, those after it are, and it is said why.
-    pub async fn restore(&self, turn: &str, author: Author) -> Result<Restored, CannotRestore> {
-        let at = self.past(turn)?;
-        self.take_back(at.., author).await
+    /// Undoes an answer's changes to notebooks, and those of all later answers, newest first. Stops with an error at the
+    /// first answer that cannot be undone; newer answers stay undone.
+    pub async fn restore(&self, turn: &str, author: Author) -> Result<RestoreReport, RestoreError> {
+        let at = self.position(turn)?;
+        self.undo_turns(at.., author).await
     }
 
-    /// Takes back what one answer changed in notebooks.
-    pub async fn undo(&self, turn: &str, author: Author) -> Result<Restored, CannotRestore> {
-        let at = self.past(turn)?;
-        self.take_back(at..=at, author).await
+    /// Undoes one answer's changes to notebooks.
+    pub async fn undo(&self, turn: &str, author: Author) -> Result<RestoreReport, RestoreError> {
+        let at = self.position(turn)?;
+        self.undo_turns(at..=at, author).await
     }
 
-    /// The place of an answer that has ended.
-    fn past(&self, turn: &str) -> Result<usize, CannotRestore> {
+    /// The position of an ended answer.
+    fn position(&self, turn: &str) -> Result<usize, RestoreError> {
         let state = self.0.lock();
-        if state.answering.is_some() {
-            return Err(CannotRestore::Answering);
+        if state.active.is_some() {
+            return Err(RestoreError::Answering);
         }
-        let at = state.turns.iter().position(|past| past.turn == turn);
-        at.ok_or_else(|| CannotRestore::NoSuchTurn(turn.to_owned()))
+        let at = state.transcript.turns.iter().position(|past| past.turn == turn);
+        at.ok_or_else(|| RestoreError::NoSuchTurn(turn.to_owned()))
     }
 
-    /// Takes back what answers changed, the newest first.
-    async fn take_back(
+    /// Undoes answers, newest first.
+    async fn undo_turns(
         &self,
         places: impl RangeBounds<usize>,
         author: Author,
-    ) -> Result<Restored, CannotRestore> {
-        let turns: Vec<Past> = {
+    ) -> Result<RestoreReport, RestoreError> {
+        let turns: Vec<FinishedTurn> = {
             let state = self.0.lock();
-            let meant =
-                state.turns.iter().enumerate().filter(|(at, past)| places.contains(at) && !past.is_undone);
+            let meant = state
+                .transcript
+                .turns
+                .iter()
+                .enumerate()
+                .filter(|(at, past)| places.contains(at) && !past.is_undone);
             meant.map(|(_, past)| past.clone()).rev().collect()
         };
-        let mut restored = Restored::default();
-        for Past { turn, notebooks, files, .. } in turns {
+        let mut restored = RestoreReport::default();
+        for FinishedTurn { turn, notebooks, files, .. } in turns {
             let mut is_any = false;
             for path in notebooks {
-                if let Some(cells) = self.take_back_in(&path, &turn, &author).await? {
+                if let Some(cells) = self.undo_in(&path, &turn, &author).await? {
                     is_any = true;
                     restored.cells.entry(path.to_string_lossy().into_owned()).or_default().extend(cells);
                 }
             }
             restored.files.extend(files);
             if is_any {
-                self.undone(&turn).await;
+                self.mark_undone(&turn).await;
             }
         }
         Ok(restored)
     }
 
-    /// Takes back what an answer changed in one notebook: the cells that are other than they were by that.
-    async fn take_back_in(
+    /// Undoes an answer in one notebook. Returns the restored cells, or nothing if the notebook is unchanged.
+    async fn undo_in(
         &self,
         path: &Path,
         turn: &str,
         author: &Author,
-    ) -> Result<Option<Vec<String>>, CannotRestore> {
-        // Of a notebook that is gone there is nothing to take back.
+    ) -> Result<Option<Vec<String>>, RestoreError> {
+        // The notebook was deleted.
         if !path.exists() {
             return Ok(None);
         }
         let document = self.0.toolbox.documents().open(path).await?;
         let edited = match document.undo(Undo::Turn(turn.to_owned()), author.clone()).await {
             Ok(edited) => edited,
-            // It was only looked at, or taken back elsewhere.
+            // The answer only read the notebook, or was undone by another client.
             Err(DocumentError::Unchanged(unchanged)) if matches!(*unchanged, Unchanged::Nothing(_)) => {
                 return Ok(None);
             }
             Err(error) => return Err(error.into()),
         };
-        // What code showed is not taken back.
+        // Outputs are not undone.
         if !edited.changed {
             return Ok(None);
         }
@@ -150,23 +153,28 @@ impl Conversation {
         Ok(Some(made.flat_map(|change| &change.effects).filter_map(cell).map(CellId::to_string).collect()))
     }
 
-    /// A person has taken back what was changed in a turn.
-    pub async fn undone(&self, turn: &str) {
-        const ASIDE: &str =
-            "The person has taken back what you changed in the notebook with an earlier answer.";
+    /// Records that the user has undone a turn, also for the model.
+    async fn mark_undone(&self, turn: &str) {
+        const NOTE: &str =
+            "The user has undone the changes that an earlier answer of yours made in the notebook.";
         {
             let mut state = self.0.lock();
-            state.turns.iter_mut().filter(|past| past.turn == turn).for_each(|past| past.is_undone = true);
-            if state.aside.iter().all(|said| said != ASIDE) {
-                state.aside.push(ASIDE.to_owned());
+            state
+                .transcript
+                .turns
+                .iter_mut()
+                .filter(|past| past.turn == turn)
+                .for_each(|past| past.is_undone = true);
+            if !state.model_notes.iter().any(|note| note == NOTE) {
+                state.model_notes.push(NOTE.to_owned());
             }
         }
-        self.0.tell(Told::Undone { turn: turn.to_owned() });
-        self.0.keep_soon().await;
+        self.0.append(TranscriptEntry::Undone { turn: turn.to_owned() });
+        self.0.store_transcript().await;
     }
 }
 
-/// The cell that is other than it was.
+/// The cell that an effect changes.
 fn cell(effect: &Effect) -> Option<&CellId> {
     match effect {
         Effect::Inserted { cell, .. }
@@ -184,13 +192,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_person_is_told_what_was_really_done() {
+    fn the_report_names_restored_cells_and_unchanged_files() {
         let of = |cells: &[(&str, &[&str])], files: &[&str]| {
             let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
             let cells = cells.iter().map(|(path, cells)| ((*path).to_owned(), names(cells)));
-            Restored { cells: cells.collect(), files: names(files) }.to_string()
+            RestoreReport { cells: cells.collect(), files: names(files) }.to_string()
         };
-        assert_eq!(of(&[], &[]), "Nothing was to be taken back");
+        assert_eq!(of(&[], &[]), "Nothing to undo");
         assert_eq!(of(&[("/a/nb.ipynb", &[])], &[]), "Restored nb.ipynb");
         assert_eq!(of(&[("/a/nb.ipynb", &["x"])], &[]), "Restored 1 cell of nb.ipynb");
         assert_eq!(
@@ -199,7 +207,7 @@ mod tests {
         );
         assert_eq!(
             of(&[], &["notes.txt", "src/a.py"]),
-            "Nothing was to be taken back; files that are no notebooks stay as they are: notes.txt, src/a.py"
+            "Nothing to undo; other files were not restored: notes.txt, src/a.py"
         );
     }
 }

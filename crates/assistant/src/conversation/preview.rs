@@ -1,5 +1,4 @@
-//! What a model would be sent with a message, for a person who wants to see it first. Nothing is sent, and nothing that
-//! is told here counts as told to the model.
+//! A preview of the prompt for a message. Nothing is sent, and the conversation is unchanged.
 
 use std::sync::Arc;
 
@@ -7,76 +6,76 @@ use cellist_session::sessions::OwnerId;
 use cellist_tools::{Agent, Caller};
 use serde::{Deserialize, Serialize};
 
-use super::told::Ask;
-use super::turn::Opening;
-use super::{Conversation, Message};
-use crate::message::{Part, Role};
+use super::answer_turn::TurnOpening;
+use super::request::ChatRequest;
+use super::{Conversation, ModelMessage};
+use crate::message::{MessagePart, MessageRole};
 use crate::provider::Provider;
 
-/// All that a model would be sent.
+/// A whole prompt, as the provider would receive it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
-    /// What stays the same.
+pub struct PromptPreview {
+    /// The instructions.
     pub instructions: String,
-    /// What was said and would be said now.
-    pub messages: Vec<SeenMessage>,
-    /// The tools that it may ask for.
-    pub tools: Vec<SeenTool>,
-    /// How large all of it is, as it would travel.
+    /// The messages, newest last.
+    pub messages: Vec<PreviewMessage>,
+    /// The tools that the model may call.
+    pub tools: Vec<PreviewTool>,
+    /// The size of the request body.
     pub bytes: usize,
-    /// What the person should know about it.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// Whether a notebook is worked on.
+    /// Whether the notebook is part of the prompt.
     pub notebook_mode: bool,
 }
 
-/// Something that is said.
+/// A message of the prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SeenMessage {
-    /// By whom.
-    pub role: Role,
-    /// What.
+pub struct PreviewMessage {
+    /// The author.
+    pub role: MessageRole,
+    /// The text.
     pub text: String,
 }
 
-/// A tool.
+/// A tool of the prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SeenTool {
-    /// Its name.
+pub struct PreviewTool {
+    /// The name.
     pub name: String,
-    /// What the model reads about it.
+    /// The description for the model.
     pub description: String,
 }
 
 impl Conversation {
-    /// What a model would be sent with this message now.
-    pub async fn preview(&self, ask: Ask) -> Seen {
-        let inner = &self.0;
+    /// Returns the prompt that this message would send now.
+    pub async fn preview(&self, request: ChatRequest) -> PromptPreview {
+        let shared = &self.0;
         let mut notes = Vec::new();
-        let caller = crate::briefing::caller(&ask, self.0.home(), &mut notes);
-        // The model is told nothing by this, so it is not as if its agent had been.
+        let caller = crate::briefing::caller(&request, shared.home(), &mut notes);
+        // A session of its own: tools must not assume that the model has read this.
         let caller = Caller { session: format!("{}-preview", caller.session), ..caller };
         let agent = Arc::new(Agent::new(caller, OwnerId("preview".to_owned())).for_one_turn());
-        let (history, aside) = {
-            let state = inner.lock();
-            (state.history.clone(), state.aside.clone())
+        let (history, model_notes) = {
+            let state = shared.lock();
+            (state.transcript.history.clone(), state.model_notes.clone())
         };
-        let opening = Opening::of(inner, &agent, &ask, notes, &aside).await;
-        let prompt = opening.prompt(&ask, history);
-        let provider = Provider::new(ask.account);
+        let opening = TurnOpening::prepare(shared, &agent, &request, notes, &model_notes).await;
+        let prompt = opening.prompt(&request, history);
+        let provider = Provider::new(request.account);
         let bytes = provider.body(&prompt).len();
         let shown = |text: &str| provider.as_sent(text);
-        Seen {
+        PromptPreview {
             instructions: shown(&prompt.instructions),
             messages: prompt
                 .messages
                 .iter()
-                .map(|message| SeenMessage { role: message.role, text: shown(&text(message)) })
+                .map(|message| PreviewMessage { role: message.role, text: shown(&text(message)) })
                 .collect(),
             tools: prompt
                 .tools
                 .iter()
-                .map(|tool| SeenTool { name: tool.name.into(), description: tool.description.into() })
+                .map(|tool| PreviewTool { name: tool.name.into(), description: tool.description.into() })
                 .collect(),
             bytes,
             notes: opening.notes,
@@ -85,13 +84,13 @@ impl Conversation {
     }
 }
 
-/// What a message says, as a person reads it.
-fn text(message: &Message) -> String {
+/// The text of a message for the user.
+fn text(message: &ModelMessage) -> String {
     let parts = message.parts.iter().map(|part| match part {
-        Part::Text(text) => text.clone(),
-        Part::Image(image) => format!("[a picture: {}]", image.mime),
-        Part::Call(call) => format!("[calls {}] {}", call.tool, call.arguments),
-        Part::Result(result) => format!("[{} answered] {}", result.tool, result.text),
+        MessagePart::Text(text) => text.clone(),
+        MessagePart::Image(image) => format!("[image: {}]", image.mime),
+        MessagePart::Call(call) => format!("[calls {}] {}", call.tool, call.arguments),
+        MessagePart::Result(result) => format!("[result of {}] {}", result.tool, result.text),
     });
     parts.collect::<Vec<_>>().join("\n")
 }

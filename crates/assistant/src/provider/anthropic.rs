@@ -1,17 +1,17 @@
-//! The way of Anthropic's messages.
+//! Anthropic's Messages API.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use super::account::Account;
-use super::events::{self, Growing};
-use super::{Event, Fault, Finish, Prompt, Tool, Usage};
-use crate::message::{Image, Message, Part, Role};
+use super::decoder::{PartialCall, StreamDecoder};
+use super::{FinishReason, ModelEvent, ModelPrompt, ProviderError, TokenUsage, ToolSpec};
+use crate::message::{MessageImage, MessagePart, MessageRole, ModelMessage};
 
-pub(super) fn body(account: &Account, prompt: &Prompt) -> Value {
-    let mut messages: Vec<Value> = prompt.messages.iter().map(write).collect();
-    // All up to here is read again with the next step of the same answer.
+pub(super) fn body(account: &Account, prompt: &ModelPrompt) -> Value {
+    let mut messages: Vec<Value> = prompt.messages.iter().map(write_message).collect();
+    // The next step of the same answer repeats everything up to here.
     if let Some(last) = messages.last_mut().and_then(|last| last["content"].as_array_mut()?.last_mut()) {
         last["cache_control"] = json!({ "type": "ephemeral" });
     }
@@ -23,7 +23,7 @@ pub(super) fn body(account: &Account, prompt: &Prompt) -> Value {
         "messages": messages,
     });
     if !prompt.tools.is_empty() {
-        let tool = |tool: &Tool| {
+        let tool = |tool: &ToolSpec| {
             json!({
                 "name": tool.name,
                 "description": tool.description,
@@ -35,29 +35,29 @@ pub(super) fn body(account: &Account, prompt: &Prompt) -> Value {
     body
 }
 
-fn write(message: &Message) -> Value {
+fn write_message(message: &ModelMessage) -> Value {
     let role = match message.role {
-        Role::Person => "user",
-        Role::Model => "assistant",
+        MessageRole::Person => "user",
+        MessageRole::Model => "assistant",
     };
-    let content: Vec<Value> = message.parts.iter().filter_map(part).collect();
+    let content: Vec<Value> = message.parts.iter().filter_map(write_part).collect();
     json!({ "role": role, "content": content })
 }
 
-fn part(part: &Part) -> Option<Value> {
+fn write_part(part: &MessagePart) -> Option<Value> {
     Some(match part {
-        // Empty texts are refused.
-        Part::Text(text) if text.trim().is_empty() => return None,
-        Part::Text(text) => json!({ "type": "text", "text": text }),
-        Part::Image(image) => picture(image),
-        Part::Call(call) => {
+        // The API rejects empty texts.
+        MessagePart::Text(text) if text.trim().is_empty() => return None,
+        MessagePart::Text(text) => json!({ "type": "text", "text": text }),
+        MessagePart::Image(image) => write_image(image),
+        MessagePart::Call(call) => {
             let input = if call.arguments.is_object() { call.arguments.clone() } else { json!({}) };
             json!({ "type": "tool_use", "id": call.id, "name": call.tool, "input": input })
         }
-        Part::Result(result) => {
+        MessagePart::Result(result) => {
             let text = if result.text.trim().is_empty() { "(nothing)" } else { &result.text };
             let mut content = vec![json!({ "type": "text", "text": text })];
-            content.extend(result.images.iter().map(picture));
+            content.extend(result.images.iter().map(write_image));
             json!({
                 "type": "tool_result",
                 "tool_use_id": result.call,
@@ -68,7 +68,7 @@ fn part(part: &Part) -> Option<Value> {
     })
 }
 
-fn picture(image: &Image) -> Value {
+fn write_image(image: &MessageImage) -> Value {
     json!({
         "type": "image",
         "source": { "type": "base64", "media_type": image.mime, "data": image.data },
@@ -76,38 +76,38 @@ fn picture(image: &Image) -> Value {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    calls: BTreeMap<u64, Growing>,
-    usage: Usage,
-    finish: Option<Finish>,
+pub(super) struct AnthropicDecoder {
+    calls: BTreeMap<u64, PartialCall>,
+    usage: TokenUsage,
+    finish: Option<FinishReason>,
     is_over: bool,
 }
 
-impl events::Reader for Reader {
-    fn take(&mut self, piece: &Value) -> Result<Vec<Event>, Fault> {
+impl StreamDecoder for AnthropicDecoder {
+    fn decode(&mut self, event: &Value) -> Result<Vec<ModelEvent>, ProviderError> {
         let mut events = Vec::new();
-        let index = piece["index"].as_u64().unwrap_or(0);
-        match piece["type"].as_str().unwrap_or_default() {
-            "message_start" => self.count(&piece["message"]["usage"]),
+        let index = event["index"].as_u64().unwrap_or(0);
+        match event["type"].as_str().unwrap_or_default() {
+            "message_start" => self.count(&event["message"]["usage"]),
             "content_block_start" => {
-                let block = &piece["content_block"];
+                let block = &event["content_block"];
                 let word = |name: &str| block[name].as_str().unwrap_or_default().to_owned();
                 match block["type"].as_str() {
                     Some("tool_use") => {
-                        // What is streamed begins with nothing.
-                        let call = Growing { id: word("id"), tool: word("name"), arguments: String::new() };
+                        // The arguments follow as deltas.
+                        let call =
+                            PartialCall { id: word("id"), tool: word("name"), arguments: String::new() };
                         self.calls.insert(index, call);
                     }
-                    Some("text") => {
-                        events.extend(Some(word("text")).filter(|text| !text.is_empty()).map(Event::Text))
-                    }
+                    Some("text") => events
+                        .extend(Some(word("text")).filter(|text| !text.is_empty()).map(ModelEvent::Text)),
                     Some(_) | None => {}
                 }
             }
             "content_block_delta" => {
-                let delta = &piece["delta"];
+                let delta = &event["delta"];
                 if let Some(text) = delta["text"].as_str().filter(|text| !text.is_empty()) {
-                    events.push(Event::Text(text.to_owned()));
+                    events.push(ModelEvent::Text(text.to_owned()));
                 }
                 if let (Some(more), Some(call)) = (delta["partial_json"].as_str(), self.calls.get_mut(&index))
                 {
@@ -115,12 +115,12 @@ impl events::Reader for Reader {
                 }
             }
             "message_delta" => {
-                self.count(&piece["usage"]);
-                if let Some(reason) = piece["delta"]["stop_reason"].as_str() {
+                self.count(&event["usage"]);
+                if let Some(reason) = event["delta"]["stop_reason"].as_str() {
                     self.finish = Some(match reason {
-                        "max_tokens" | "model_context_window_exceeded" => Finish::Length,
-                        "refusal" => Finish::Refused,
-                        _ => Finish::Done,
+                        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+                        "refusal" => FinishReason::Refused,
+                        _ => FinishReason::Done,
                     });
                 }
             }
@@ -130,10 +130,10 @@ impl events::Reader for Reader {
         Ok(events)
     }
 
-    fn finish(&mut self) -> Vec<Event> {
+    fn finish(&mut self) -> Vec<ModelEvent> {
         let calls = std::mem::take(&mut self.calls).into_values().enumerate();
-        let calls = calls.map(|(number, call)| Event::Call(call.call(number)));
-        let end = [Event::Usage(self.usage), Event::End(self.finish.unwrap_or(Finish::Done))];
+        let calls = calls.map(|(number, call)| ModelEvent::Call(call.complete(number)));
+        let end = [ModelEvent::Usage(self.usage), ModelEvent::End(self.finish.unwrap_or(FinishReason::Done))];
         calls.chain(end).collect()
     }
 
@@ -142,8 +142,8 @@ impl events::Reader for Reader {
     }
 }
 
-impl Reader {
-    /// Counts are of all so far, and what did not change may be left out.
+impl AnthropicDecoder {
+    /// Counts are cumulative, and unchanged ones may be missing.
     fn count(&mut self, usage: &Value) {
         let number = |name: &str| usage[name].as_u64();
         let cached = number("cache_read_input_tokens");

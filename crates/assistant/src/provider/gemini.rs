@@ -1,19 +1,19 @@
-//! The way of Google's Gemini.
+//! Google's Gemini API.
 
 use serde_json::{Value, json};
 
-use super::events;
-use super::{Event, Fault, Finish, Prompt, Tool, Usage};
-use crate::message::{Image, Message, Part, Role, ToolCall};
+use super::decoder::StreamDecoder;
+use super::{FinishReason, ModelEvent, ModelPrompt, ProviderError, TokenUsage, ToolSpec};
+use crate::message::{MessageImage, MessagePart, MessageRole, ModelMessage, ToolCall};
 
-pub(super) fn body(prompt: &Prompt) -> Value {
-    let contents: Vec<Value> = prompt.messages.iter().map(write).collect();
+pub(super) fn body(prompt: &ModelPrompt) -> Value {
+    let contents: Vec<Value> = prompt.messages.iter().map(write_message).collect();
     let mut body = json!({
         "systemInstruction": { "parts": [{ "text": prompt.instructions }] },
         "contents": contents,
     });
     if !prompt.tools.is_empty() {
-        let tool = |tool: &Tool| {
+        let tool = |tool: &ToolSpec| {
             json!({
                 "name": tool.name,
                 "description": tool.description,
@@ -26,20 +26,20 @@ pub(super) fn body(prompt: &Prompt) -> Value {
     body
 }
 
-fn write(message: &Message) -> Value {
+fn write_message(message: &ModelMessage) -> Value {
     let role = match message.role {
-        Role::Person => "user",
-        Role::Model => "model",
+        MessageRole::Person => "user",
+        MessageRole::Model => "model",
     };
-    let parts: Vec<Value> = message.parts.iter().flat_map(part).collect();
+    let parts: Vec<Value> = message.parts.iter().flat_map(write_part).collect();
     json!({ "role": role, "parts": parts })
 }
 
-fn part(part: &Part) -> Vec<Value> {
+fn write_part(part: &MessagePart) -> Vec<Value> {
     match part {
-        Part::Text(text) => vec![json!({ "text": text })],
-        Part::Image(image) => vec![picture(image)],
-        Part::Call(call) => {
+        MessagePart::Text(text) => vec![json!({ "text": text })],
+        MessagePart::Image(image) => vec![write_image(image)],
+        MessagePart::Call(call) => {
             let args = if call.arguments.is_object() { call.arguments.clone() } else { json!({}) };
             let mut written = json!({ "functionCall": { "name": call.tool, "args": args } });
             if let Some(mark) = &call.mark {
@@ -47,43 +47,43 @@ fn part(part: &Part) -> Vec<Value> {
             }
             vec![written]
         }
-        Part::Result(result) => {
+        MessagePart::Result(result) => {
             let word = if result.is_failure { "error" } else { "output" };
             let response = json!({ "name": result.tool, "response": { word: result.text } });
             let mut written = vec![json!({ "functionResponse": response })];
-            written.extend(result.images.iter().map(picture));
+            written.extend(result.images.iter().map(write_image));
             written
         }
     }
 }
 
-fn picture(image: &Image) -> Value {
+fn write_image(image: &MessageImage) -> Value {
     json!({ "inlineData": { "mimeType": image.mime, "data": image.data } })
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    usage: Usage,
+pub(super) struct GeminiDecoder {
+    usage: TokenUsage,
     calls: usize,
-    finish: Option<Finish>,
+    finish: Option<FinishReason>,
 }
 
-impl events::Reader for Reader {
-    fn take(&mut self, piece: &Value) -> Result<Vec<Event>, Fault> {
+impl StreamDecoder for GeminiDecoder {
+    fn decode(&mut self, event: &Value) -> Result<Vec<ModelEvent>, ProviderError> {
         let mut events = Vec::new();
-        let candidate = &piece["candidates"][0];
+        let candidate = &event["candidates"][0];
         for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
-            // What it thinks is not what it says.
+            // Thoughts are not part of the answer.
             if part["thought"] == true {
                 continue;
             }
             if let Some(text) = part["text"].as_str().filter(|text| !text.is_empty()) {
-                events.push(Event::Text(text.to_owned()));
+                events.push(ModelEvent::Text(text.to_owned()));
             }
             if let Some(call) = part.get("functionCall") {
                 let word = |value: &Value| value.as_str().map(str::to_owned);
                 let arguments = call.get("args").cloned().unwrap_or_else(|| json!({}));
-                events.push(Event::Call(ToolCall {
+                events.push(ModelEvent::Call(ToolCall {
                     id: word(&call["id"]).unwrap_or_else(|| format!("call-{}", self.calls)),
                     tool: word(&call["name"]).unwrap_or_default(),
                     arguments,
@@ -94,17 +94,17 @@ impl events::Reader for Reader {
         }
         if let Some(reason) = candidate["finishReason"].as_str() {
             self.finish = Some(match reason {
-                "MAX_TOKENS" => Finish::Length,
-                "STOP" => Finish::Done,
-                _ => Finish::Refused,
+                "MAX_TOKENS" => FinishReason::Length,
+                "STOP" => FinishReason::Done,
+                _ => FinishReason::Refused,
             });
         }
-        if piece["promptFeedback"]["blockReason"].is_string() {
-            self.finish = Some(Finish::Refused);
+        if event["promptFeedback"]["blockReason"].is_string() {
+            self.finish = Some(FinishReason::Refused);
         }
-        if let Some(usage) = piece.get("usageMetadata") {
+        if let Some(usage) = event.get("usageMetadata") {
             let count = |name: &str| usage[name].as_u64().unwrap_or(0);
-            self.usage = Usage {
+            self.usage = TokenUsage {
                 input: count("promptTokenCount"),
                 cached: count("cachedContentTokenCount"),
                 output: count("candidatesTokenCount") + count("thoughtsTokenCount"),
@@ -114,9 +114,9 @@ impl events::Reader for Reader {
         Ok(events)
     }
 
-    fn finish(&mut self) -> Vec<Event> {
-        let end = Event::End(self.finish.unwrap_or(Finish::Done));
-        vec![Event::Usage(self.usage), end]
+    fn finish(&mut self) -> Vec<ModelEvent> {
+        let end = ModelEvent::End(self.finish.unwrap_or(FinishReason::Done));
+        vec![ModelEvent::Usage(self.usage), end]
     }
 
     fn is_complete(&self) -> bool {

@@ -1,17 +1,17 @@
-//! The way of OpenAI's chat completions, which many servers speak: Ollama, LM Studio, vLLM and others.
+//! OpenAI's Chat Completions API, also served by Ollama, LM Studio, vLLM and others.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
 use super::account::{Account, Vendor};
-use super::events::{self, Growing};
-use super::{Event, Fault, Finish, Prompt, Tool, Usage};
-use crate::message::{Image, Message, Part, Role};
+use super::decoder::{PartialCall, StreamDecoder};
+use super::{FinishReason, ModelEvent, ModelPrompt, ProviderError, TokenUsage, ToolSpec};
+use crate::message::{MessageImage, MessagePart, MessageRole, ModelMessage};
 
-pub(super) fn body(account: &Account, prompt: &Prompt) -> Value {
+pub(super) fn body(account: &Account, prompt: &ModelPrompt) -> Value {
     let mut messages = vec![json!({ "role": "system", "content": prompt.instructions })];
-    prompt.messages.iter().for_each(|message| write(message, &mut messages));
+    prompt.messages.iter().for_each(|message| write_message(message, &mut messages));
     let mut body = json!({
         "model": account.model(),
         "messages": messages,
@@ -19,7 +19,7 @@ pub(super) fn body(account: &Account, prompt: &Prompt) -> Value {
         "stream_options": { "include_usage": true },
     });
     if !prompt.tools.is_empty() {
-        let tool = |tool: &Tool| {
+        let tool = |tool: &ToolSpec| {
             json!({
                 "type": "function",
                 "function": {
@@ -31,26 +31,26 @@ pub(super) fn body(account: &Account, prompt: &Prompt) -> Value {
         };
         body["tools"] = prompt.tools.iter().map(tool).collect();
     }
-    if account.vendor() == Vendor::OpenAi && account.is_usual_address() {
+    if account.vendor() == Vendor::OpenAi && account.is_default_address() {
         body["max_completion_tokens"] = prompt.max_tokens.into();
     }
     body
 }
 
-fn write(message: &Message, messages: &mut Vec<Value>) {
+fn write_message(message: &ModelMessage, messages: &mut Vec<Value>) {
     match message.role {
-        Role::Model => {
+        MessageRole::Model => {
             let mut text = String::new();
             let mut calls = Vec::new();
             for part in &message.parts {
                 match part {
-                    Part::Text(more) => text.push_str(more),
-                    Part::Call(call) => calls.push(json!({
+                    MessagePart::Text(more) => text.push_str(more),
+                    MessagePart::Call(call) => calls.push(json!({
                         "id": call.id,
                         "type": "function",
                         "function": { "name": call.tool, "arguments": call.arguments.to_string() },
                     })),
-                    Part::Image(_) | Part::Result(_) => {}
+                    MessagePart::Image(_) | MessagePart::Result(_) => {}
                 }
             }
             let mut written = json!({ "role": "assistant" });
@@ -60,25 +60,25 @@ fn write(message: &Message, messages: &mut Vec<Value>) {
             }
             messages.push(written);
         }
-        Role::Person => {
+        MessageRole::Person => {
             let mut content = Vec::new();
             for part in &message.parts {
                 match part {
-                    Part::Text(text) => content.push(json!({ "type": "text", "text": text })),
-                    Part::Image(image) => content.push(picture(image)),
-                    Part::Result(result) => {
+                    MessagePart::Text(text) => content.push(json!({ "type": "text", "text": text })),
+                    MessagePart::Image(image) => content.push(write_image(image)),
+                    MessagePart::Result(result) => {
                         messages.push(json!({
                             "role": "tool", "tool_call_id": result.call, "content": result.text,
                         }));
-                        // What a tool shows has no place in its own message here.
-                        content.extend(result.images.iter().map(picture));
+                        // A tool message cannot carry images.
+                        content.extend(result.images.iter().map(write_image));
                     }
-                    Part::Call(_) => {}
+                    MessagePart::Call(_) => {}
                 }
             }
             match content.as_slice() {
                 [] => {}
-                // Some servers know no other content than text.
+                // Some servers accept only plain text as content.
                 [only] if only["type"] == "text" => {
                     messages.push(json!({ "role": "user", "content": only["text"] }));
                 }
@@ -88,26 +88,26 @@ fn write(message: &Message, messages: &mut Vec<Value>) {
     }
 }
 
-fn picture(image: &Image) -> Value {
+fn write_image(image: &MessageImage) -> Value {
     let url = format!("data:{};base64,{}", image.mime, image.data);
     json!({ "type": "image_url", "image_url": { "url": url } })
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    calls: BTreeMap<u64, Growing>,
-    finish: Option<Finish>,
+pub(super) struct OpenAiDecoder {
+    calls: BTreeMap<u64, PartialCall>,
+    finish: Option<FinishReason>,
 }
 
-impl events::Reader for Reader {
-    fn take(&mut self, piece: &Value) -> Result<Vec<Event>, Fault> {
+impl StreamDecoder for OpenAiDecoder {
+    fn decode(&mut self, event: &Value) -> Result<Vec<ModelEvent>, ProviderError> {
         let mut events = Vec::new();
-        let choice = &piece["choices"][0];
+        let choice = &event["choices"][0];
         if let Some(text) = choice["delta"]["content"].as_str().filter(|text| !text.is_empty()) {
-            events.push(Event::Text(text.to_owned()));
+            events.push(ModelEvent::Text(text.to_owned()));
         }
         for (at, more) in choice["delta"]["tool_calls"].as_array().into_iter().flatten().enumerate() {
-            // Some servers number none of them, and send each whole.
+            // Some servers omit the index and send each call whole.
             let index = more["index"].as_u64().unwrap_or(self.calls.len() as u64 + at as u64);
             let call = self.calls.entry(index).or_default();
             if let Some(id) = more["id"].as_str() {
@@ -122,14 +122,14 @@ impl events::Reader for Reader {
         }
         if let Some(reason) = choice["finish_reason"].as_str() {
             self.finish = Some(match reason {
-                "length" => Finish::Length,
-                "content_filter" => Finish::Refused,
-                _ => Finish::Done,
+                "length" => FinishReason::Length,
+                "content_filter" => FinishReason::Refused,
+                _ => FinishReason::Done,
             });
         }
-        if let Some(usage) = piece.get("usage").filter(|usage| usage.is_object()) {
+        if let Some(usage) = event.get("usage").filter(|usage| usage.is_object()) {
             let count = |name: &str| usage[name].as_u64().unwrap_or(0);
-            events.push(Event::Usage(Usage {
+            events.push(ModelEvent::Usage(TokenUsage {
                 input: count("prompt_tokens"),
                 cached: usage["prompt_tokens_details"]["cached_tokens"].as_u64().unwrap_or(0),
                 output: count("completion_tokens"),
@@ -139,10 +139,10 @@ impl events::Reader for Reader {
         Ok(events)
     }
 
-    fn finish(&mut self) -> Vec<Event> {
+    fn finish(&mut self) -> Vec<ModelEvent> {
         let calls = std::mem::take(&mut self.calls).into_values().enumerate();
-        let calls = calls.map(|(number, call)| Event::Call(call.call(number)));
-        calls.chain(self.finish.map(Event::End)).collect()
+        let calls = calls.map(|(number, call)| ModelEvent::Call(call.complete(number)));
+        calls.chain(self.finish.map(ModelEvent::End)).collect()
     }
 
     fn is_complete(&self) -> bool {

@@ -1,10 +1,11 @@
-//! The assistant with a provider that says what the test wrote for it.
+//! The assistant against a provider with scripted responses.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
+#![expect(clippy::unwrap_used, reason = "a failing test should name the line")]
 mod attacks;
-mod bed;
 mod prompts;
 mod providers;
 mod secrets;
 mod snapshots;
+mod stops;
+mod test_bed;
 mod turns;

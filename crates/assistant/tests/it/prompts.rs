@@ -1,48 +1,48 @@
-//! What a model is told, in each mode and for notebooks of each size.
+//! Parts of prompts, in each mode and for notebooks of each size.
 
 use cellist_tools::{EditorSelection, Mode};
 use serde_json::{Value, json};
 use testkit::Said;
 
-use crate::bed::Bed;
+use crate::test_bed::TestBed;
 
-/// What the model is sent for a message: the instructions, and the message itself.
-async fn told(cells: usize, change: impl FnOnce(&mut cellist_assistant::Ask)) -> (String, String) {
+/// The instructions and the message that a model receives.
+async fn prompt(cells: usize, change: impl FnOnce(&mut cellist_assistant::ChatRequest)) -> (String, String) {
     let cell = |index: usize| {
         let source = format!("# cell {index}\nvalue_{index} = {index}\n{}", "padding = 1\n".repeat(20));
         json!({ "cell_type": "code", "execution_count": null, "id": format!("c{index}"), "metadata": {}, "outputs": [], "source": source })
     };
-    let mut bed = Bed::with_cells((0..cells).map(cell).collect(), [Said::text(&["Fine."])]);
+    let mut bed = TestBed::with_cells((0..cells).map(cell).collect(), [Said::text(&["Fine."])]);
     let mut ask = bed.message("What is this?");
     change(&mut ask);
     bed.answer(ask).await;
     let body = bed.models.asked().remove(0).body;
     let text = |value: &Value| value.as_str().unwrap().replace(bed.notebook.to_str().unwrap(), "/nb.ipynb");
-    let told = (text(&body["system"][0]["text"]), text(&body["messages"][0]["content"][0]["text"]));
+    let sent = (text(&body["system"][0]["text"]), text(&body["messages"][0]["content"][0]["text"]));
     bed.close().await;
-    told
+    sent
 }
 
 #[tokio::test]
-async fn instructions_stay_the_same_and_the_state_comes_last() {
-    let (first, message) = told(3, |ask| ask.words = "One? #runNotebookCells".to_owned()).await;
-    let (second, _) = told(400, |_| {}).await;
-    assert_eq!(first, second, "what stays the same can be kept by the provider");
+async fn instructions_are_constant_and_the_state_comes_last() {
+    let (first, message) = prompt(3, |ask| ask.words = "One? #runNotebookCells".to_owned()).await;
+    let (second, _) = prompt(400, |_| {}).await;
+    assert_eq!(first, second, "providers can cache constant instructions");
     assert!(first.starts_with("You are the assistant of cellist"), "{first}");
     assert!(first.contains("You are in Agent mode.") && first.contains("# Working on a notebook"), "{first}");
     assert!(!first.contains("value_1") && message.contains("value_1 = 1"), "{message}");
-    let end = "# Tools that the request names\n\n- `run_notebook_cells`\n\n# What the person says\n\nOne? #runNotebookCells";
+    let end = "# Tools named in the message\n\n- `run_notebook_cells`\n\n# Message from the user\n\nOne? #runNotebookCells";
     assert!(message.ends_with(end), "{message}");
 }
 
 #[tokio::test]
 async fn each_mode_has_its_instructions() {
     for (mode, limits, file) in [
-        (Mode::Ask, "You may look at things, and change and run nothing.", "# Looking at a notebook"),
-        (Mode::Edit, "change files that are no notebooks", "# Looking at a notebook"),
+        (Mode::Ask, "You may read. You change and run nothing.", "# Looking at a notebook"),
+        (Mode::Edit, "change files that are not notebooks", "# Looking at a notebook"),
         (Mode::Agent, "change notebooks and files, and run code", "# Working on a notebook"),
     ] {
-        let (instructions, _) = told(1, |ask| {
+        let (instructions, _) = prompt(1, |ask| {
             ask.caller.mode = mode;
             ask.instructions = cellist_tools::prompt::Prompts::ours().for_mode(mode).0;
         })
@@ -53,31 +53,31 @@ async fn each_mode_has_its_instructions() {
 }
 
 #[tokio::test]
-async fn a_small_notebook_is_told_whole_and_a_large_one_in_lines() {
-    let (_, nineteen) = told(19, |_| {}).await;
+async fn a_small_notebook_is_sent_whole_and_a_large_one_as_an_outline() {
+    let (_, nineteen) = prompt(19, |_| {}).await;
     assert!(
         nineteen.contains("- cells: 19")
             && nineteen.contains("## Cells")
             && nineteen.contains("value_18 = 18")
     );
-    let (_, twenty) = told(20, |_| {}).await;
+    let (_, twenty) = prompt(20, |_| {}).await;
     assert!(twenty.contains("## Outline") && !twenty.contains("value_18 = 18"), "{twenty}");
     assert!(twenty.contains("- 18 (id c18, code, 22 lines) # cell 18 → value_18 padding\n"), "{twenty}");
-    let (_, many) = told(600, |_| {}).await;
+    let (_, many) = prompt(600, |_| {}).await;
     assert!(many.contains("- 599 (id c599, code) # cell 599\n"), "{many}");
     assert!(many.len() < 32 << 10, "{}", many.len());
 }
 
 #[tokio::test]
-async fn the_budget_binds_everything_but_selected_cells_and_their_size_is_said() {
+async fn the_budget_limits_all_but_the_selected_cells() {
     let select = |cells: &[&str]| EditorSelection {
         cells: cells.iter().map(|cell| (*cell).to_owned()).collect(),
         editing: None,
     };
     for cells in [19, 20, 500] {
-        let small = |ask: &mut cellist_assistant::Ask| ask.rules.context = 1024;
-        let (_, bound) = told(cells, small).await;
-        let (_, selected) = told(cells, |ask| {
+        let small = |ask: &mut cellist_assistant::ChatRequest| ask.rules.context = 1024;
+        let (_, bound) = prompt(cells, small).await;
+        let (_, selected) = prompt(cells, |ask| {
             small(ask);
             ask.caller.front.as_mut().unwrap().selection = select(&["c2", "c3", "c4", "c5"]);
         })
@@ -93,8 +93,8 @@ async fn the_budget_binds_everything_but_selected_cells_and_their_size_is_said()
 }
 
 #[tokio::test]
-async fn what_is_attached_goes_along_within_the_budget() {
-    let mut bed = Bed::new(&["x = 1"], [Said::text(&["Fine."])]);
+async fn attachments_are_sent_within_the_budget() {
+    let mut bed = TestBed::new(&["x = 1"], [Said::text(&["Fine."])]);
     let other = json!({ "cells": [{ "cell_type": "code", "execution_count": 1, "id": "o", "metadata": {}, "outputs": [], "source": "other = 1\n".repeat(5000) }], "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
     std::fs::write(bed.scratch.path().join("desk/other.ipynb"), other.to_string()).unwrap();
     let mut ask = bed.message("compare with @other.ipynb");
@@ -107,7 +107,7 @@ async fn what_is_attached_goes_along_within_the_budget() {
         message.contains("x = 1") && message.contains("# Attached: ") && message.contains("other = 1"),
         "{message}"
     );
-    assert!(message.contains("# What cell a shows"), "{message}");
+    assert!(message.contains("# Output of cell a"), "{message}");
     assert!(message.len() < 9000, "{}", message.len());
     bed.close().await;
 }

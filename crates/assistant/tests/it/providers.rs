@@ -1,10 +1,10 @@
-//! Each dialect over a real connection: what is asked, what is heard, and what goes wrong.
+//! Each API over a real connection: requests, streamed responses and failures.
 
 use std::time::Duration;
 
 use cellist_assistant::{
-    Account, Event, Fault, Finish, Image, Message, Part, Patience, Prompt, Provider, ToolCall, ToolResult,
-    Usage,
+    Account, FinishReason, MessageImage, MessagePart, ModelEvent, ModelMessage, ModelPrompt, Provider,
+    ProviderError, ProviderTimeouts, TokenUsage, ToolCall, ToolResult,
 };
 use cellist_settings::{Chat, ChatProvider};
 use cellist_tools::ToolName;
@@ -25,8 +25,8 @@ fn provider(models: &Models, vendor: ChatProvider) -> Provider {
     Provider::new(Account::find(&chat, &Default::default()).unwrap())
 }
 
-/// A prompt of a person, a call, what came of it, and another word.
-fn prompt() -> Prompt {
+/// A prompt with a message, a call and its result.
+fn prompt() -> ModelPrompt {
     let call = ToolCall {
         id: "call-0".to_owned(),
         tool: "get_cell_outputs".to_owned(),
@@ -37,42 +37,42 @@ fn prompt() -> Prompt {
         call: "call-0".to_owned(),
         tool: "get_cell_outputs".to_owned(),
         text: "42".to_owned(),
-        images: vec![Image { mime: "image/png".to_owned(), data: "iVBO".to_owned() }],
+        images: vec![MessageImage { mime: "image/png".to_owned(), data: "iVBO".to_owned() }],
         is_failure: false,
     };
-    Prompt {
+    ModelPrompt {
         instructions: "Be brief.".to_owned(),
         messages: vec![
-            Message::person("What does it show?"),
-            Message::model(vec![Part::Text("I look.".to_owned()), Part::Call(call)]),
-            Message::results(vec![result]),
+            ModelMessage::person("What does it show?"),
+            ModelMessage::model(vec![MessagePart::Text("I look.".to_owned()), MessagePart::Call(call)]),
+            ModelMessage::results(vec![result]),
         ],
         tools: vec![ToolName::GetCellOutputs.definition().into()],
         max_tokens: 1000,
     }
 }
 
-async fn ask(provider: &Provider, prompt: &Prompt) -> Result<Vec<Event>, Fault> {
-    let mut heard = provider.ask(prompt);
+async fn send(provider: &Provider, prompt: &ModelPrompt) -> Result<Vec<ModelEvent>, ProviderError> {
+    let mut received = provider.send(prompt);
     let mut events = Vec::new();
-    while let Some(event) = tokio::time::timeout(LONG, heard.recv()).await.expect("it takes too long") {
+    while let Some(event) = tokio::time::timeout(LONG, received.recv()).await.expect("timed out") {
         events.push(event?);
     }
     Ok(events)
 }
 
 #[tokio::test]
-async fn every_dialect_streams_words_and_calls_and_counts_tokens() {
+async fn every_api_streams_text_and_calls_and_counts_tokens() {
     for vendor in ALL {
         let said = Said::text(&["Let ", "me lööök."])
             .and_call("get_cell_outputs", json!({ "cell": "a" }))
             .and_call("read", json!({ "path": "é.ipynb" }));
         let models = Models::start([said]);
-        let events = ask(&provider(&models, vendor), &prompt()).await.unwrap();
+        let events = send(&provider(&models, vendor), &prompt()).await.unwrap();
         let words: String = events
             .iter()
             .filter_map(|event| match event {
-                Event::Text(text) => Some(text.as_str()),
+                ModelEvent::Text(text) => Some(text.as_str()),
                 _ => None,
             })
             .collect();
@@ -80,23 +80,23 @@ async fn every_dialect_streams_words_and_calls_and_counts_tokens() {
         let calls: Vec<(&str, &Value)> = events
             .iter()
             .filter_map(|event| match event {
-                Event::Call(call) => Some((call.tool.as_str(), &call.arguments)),
+                ModelEvent::Call(call) => Some((call.tool.as_str(), &call.arguments)),
                 _ => None,
             })
             .collect();
         let (cell, path) = (json!({ "cell": "a" }), json!({ "path": "é.ipynb" }));
         assert_eq!(calls, [("get_cell_outputs", &cell), ("read", &path)], "{vendor:?}");
-        let usage = Usage { input: 100, cached: 0, output: 20, cost: None };
-        assert!(events.contains(&Event::Usage(usage)), "{vendor:?}: {events:?}");
-        assert_eq!(events.last(), Some(&Event::End(Finish::Done)), "{vendor:?}");
+        let usage = TokenUsage { input: 100, cached: 0, output: 20, cost: None };
+        assert!(events.contains(&ModelEvent::Usage(usage)), "{vendor:?}: {events:?}");
+        assert_eq!(events.last(), Some(&ModelEvent::End(FinishReason::Done)), "{vendor:?}");
     }
 }
 
 #[tokio::test]
-async fn what_is_asked_is_written_as_each_provider_wants_it() {
+async fn requests_have_the_format_of_each_provider() {
     let bodies = ALL.map(|vendor| async move {
         let models = Models::start([Said::text(&["Fine."])]);
-        ask(&provider(&models, vendor), &prompt()).await.unwrap();
+        send(&provider(&models, vendor), &prompt()).await.unwrap();
         models.asked().remove(0)
     });
     let [openai, anthropic, gemini] = bodies;
@@ -127,7 +127,7 @@ async fn what_is_asked_is_written_as_each_provider_wants_it() {
 }
 
 #[tokio::test]
-async fn refusals_and_broken_answers_are_told_apart() {
+async fn each_kind_of_failure_has_its_own_error() {
     for vendor in ALL {
         let models = Models::start([
             Said::refusal(429, "slow down").header("retry-after", "7"),
@@ -139,33 +139,39 @@ async fn refusals_and_broken_answers_are_told_apart() {
         ]);
         let provider = provider(&models, vendor);
         let (host, prompt) = (provider.account().host(), prompt());
-        let fault = ask(&provider, &prompt).await.unwrap_err();
+        let fault = send(&provider, &prompt).await.unwrap_err();
         let after = Some(Duration::from_secs(7));
-        assert_eq!(fault, Fault::TooMany { host: host.clone(), words: "slow down".to_owned(), after });
+        assert_eq!(
+            fault,
+            ProviderError::RateLimited { host: host.clone(), words: "slow down".to_owned(), after }
+        );
         assert!(
-            matches!(ask(&provider, &prompt).await, Err(Fault::Server { status: 503, .. })),
+            matches!(send(&provider, &prompt).await, Err(ProviderError::Server { status: 503, .. })),
             "{vendor:?}"
         );
-        assert!(matches!(ask(&provider, &prompt).await, Err(Fault::Key { status: 401, .. })), "{vendor:?}");
-        let broken = ask(&provider, &prompt).await;
-        assert!(matches!(broken, Err(Fault::Broken { .. })), "{vendor:?}: {broken:?}");
-        let garbled = ask(&provider, &prompt).await;
-        assert!(matches!(garbled, Err(Fault::Garbled { .. })), "{vendor:?}: {garbled:?}");
-        let events = ask(&provider, &prompt).await.unwrap();
-        assert_eq!(events.last(), Some(&Event::End(Finish::Length)), "{vendor:?}");
+        assert!(
+            matches!(send(&provider, &prompt).await, Err(ProviderError::KeyRejected { status: 401, .. })),
+            "{vendor:?}"
+        );
+        let broken = send(&provider, &prompt).await;
+        assert!(matches!(broken, Err(ProviderError::Interrupted { .. })), "{vendor:?}: {broken:?}");
+        let garbled = send(&provider, &prompt).await;
+        assert!(matches!(garbled, Err(ProviderError::Malformed { .. })), "{vendor:?}: {garbled:?}");
+        let events = send(&provider, &prompt).await.unwrap();
+        assert_eq!(events.last(), Some(&ModelEvent::End(FinishReason::Length)), "{vendor:?}");
     }
     let gone = {
         let models = Models::start([]);
         provider(&models, ChatProvider::OpenAi)
     };
-    assert!(matches!(ask(&gone, &prompt()).await, Err(Fault::Unreachable { .. })));
+    assert!(matches!(send(&gone, &prompt()).await, Err(ProviderError::Unreachable { .. })));
 }
 
 #[tokio::test]
-async fn a_provider_that_falls_silent_is_given_up() {
+async fn a_silent_provider_times_out() {
     let models = Models::start([Said::text(&["half", " and half"]).held()]);
-    let patience = Patience { silence: Duration::from_millis(200), ..Patience::default() };
-    let provider = provider(&models, ChatProvider::Anthropic).with_patience(patience);
-    let fault = ask(&provider, &prompt()).await.unwrap_err();
-    assert!(matches!(fault, Fault::Broken { .. }), "{fault}");
+    let timeouts = ProviderTimeouts { silence: Duration::from_millis(200), ..ProviderTimeouts::default() };
+    let provider = provider(&models, ChatProvider::Anthropic).with_timeouts(timeouts);
+    let fault = send(&provider, &prompt()).await.unwrap_err();
+    assert!(matches!(fault, ProviderError::Interrupted { .. }), "{fault}");
 }

@@ -1,18 +1,18 @@
-//! Keys and files that are kept from models: nowhere in what is sent, told or written.
+//! API keys and withheld files appear in no request, no transcript and no file.
 
 use std::ffi::OsString;
 
-use cellist_assistant::{Account, Told};
+use cellist_assistant::{Account, TranscriptEntry};
 use cellist_settings::{Chat, ChatProvider};
 use serde_json::json;
 use testkit::Said;
 
-use crate::bed::{Bed, results};
+use crate::test_bed::{TestBed, results};
 
 const KEY: &str = "sk-hush-hush-hush-0123456789";
 
 #[tokio::test]
-async fn no_key_and_no_excluded_file_reaches_a_model_or_whoever_listens() {
+async fn no_key_and_no_excluded_file_reaches_a_model_or_a_client() {
     let script = [
         Said::call("read", json!({ "path": ".env" }))
             .and_call("read", json!({ "path": "link.txt" }))
@@ -23,7 +23,7 @@ async fn no_key_and_no_excluded_file_reaches_a_model_or_whoever_listens() {
             .and_call("read", json!({ "path": "plain.txt" })),
         Said::text(&["Hm."]),
     ];
-    let mut bed = Bed::new(&["x = 1"], script);
+    let mut bed = TestBed::new(&["x = 1"], script);
     let desk = bed.scratch.path().join("desk");
     std::fs::create_dir(desk.join("sub")).unwrap();
     for (name, text) in [
@@ -42,14 +42,14 @@ async fn no_key_and_no_excluded_file_reaches_a_model_or_whoever_listens() {
         base_url: Some(bed.models.url()),
         ..Chat::default()
     };
-    // The key is set for this program, by its own variable.
+    // The key is set for cellist itself, so any address may get it.
     let mut ask = bed.message("what is in @secrets.ipynb and @gone.ipynb?");
     ask.account = account(&chat, bed.scratch.path());
     ask.caller.excluded = vec!["patients.*".to_owned()];
     let (told, _) = bed.answer(ask).await;
-    let Told::Asked { notes, .. } = &told[0] else { panic!("{told:?}") };
+    let TranscriptEntry::Asked { notes, .. } = &told[0] else { panic!("{told:?}") };
     assert!(
-        notes[0].contains("secrets.ipynb is kept from models") && notes[1].contains("is not there"),
+        notes[0].contains("secrets.ipynb is kept from models") && notes[1].contains("does not exist"),
         "{notes:?}"
     );
     let results = results(&told);
@@ -58,7 +58,10 @@ async fn no_key_and_no_excluded_file_reaches_a_model_or_whoever_listens() {
     }
     assert!(results[6].0.contains("nothing special"), "{results:?}");
     let asked = bed.models.asked();
-    assert!(asked[0].headers.contains(&("x-goog-api-key".to_owned(), KEY.to_owned())), "the key does let in");
+    assert!(
+        asked[0].headers.contains(&("x-goog-api-key".to_owned(), KEY.to_owned())),
+        "the header carries the key"
+    );
     for request in &asked {
         let body = request.body.to_string();
         assert!(
@@ -66,18 +69,18 @@ async fn no_key_and_no_excluded_file_reaches_a_model_or_whoever_listens() {
             "{body}"
         );
     }
-    assert!(asked[1].body.to_string().contains("[the key was here]"));
-    let heard = format!("{:?}", bed.chat.heard(0));
+    assert!(asked[1].body.to_string().contains("[API key removed]"));
+    let heard = format!("{:?}", bed.chat.update_since(0));
     assert!(!heard.contains("very-secret-word"), "{heard}");
     assert!(!std::fs::read_to_string(&bed.notebook).unwrap().contains(KEY));
     bed.close().await;
 }
 
 #[tokio::test]
-async fn a_key_that_a_provider_says_back_is_not_told() {
+async fn a_key_that_a_provider_echoes_is_removed() {
     let words = format!("the key {KEY} is not known");
     let script = [Said::refusal(400, &words), Said::text(&["You gave me ", &format!("{KEY}.")])];
-    let mut bed = Bed::new(&["x = 1"], script);
+    let mut bed = TestBed::new(&["x = 1"], script);
     let chat = Chat {
         provider: ChatProvider::OpenAi,
         model: Some("scripted".to_owned()),
@@ -89,20 +92,20 @@ async fn a_key_that_a_provider_says_back_is_not_told() {
         ask.account = account(&chat, bed.scratch.path());
         bed.answer(ask).await;
     }
-    let heard = format!("{:?}", bed.chat.heard(0));
-    assert!(!heard.contains(KEY) && heard.matches("[the key was here]").count() == 2, "{heard}");
+    let heard = format!("{:?}", bed.chat.update_since(0));
+    assert!(!heard.contains(KEY) && heard.matches("[API key removed]").count() == 2, "{heard}");
     bed.close().await;
 }
 
 #[tokio::test]
-async fn a_notebook_that_is_kept_from_models_is_not_told_even_when_it_is_in_front() {
+async fn an_excluded_notebook_is_not_sent_even_when_it_is_active() {
     let script = [Said::call("get_notebook_cells", json!({})), Said::text(&["Hm."])];
-    let mut bed = Bed::new(&["word = 'very-secret-word'"], script);
+    let mut bed = TestBed::new(&["word = 'very-secret-word'"], script);
     let mut ask = bed.message("what is in it?");
     ask.caller.excluded = vec!["nb.ipynb".to_owned()];
     ask.outputs = vec!["a".to_owned()];
     let (told, _) = bed.answer(ask).await;
-    let Told::Asked { notes, notebook_mode, .. } = &told[0] else { panic!("{told:?}") };
+    let TranscriptEntry::Asked { notes, notebook_mode, .. } = &told[0] else { panic!("{told:?}") };
     assert!(!notebook_mode && notes[0].contains("is kept from models"), "{notes:?}");
     assert!(results(&told)[0].1, "{told:?}");
     for request in bed.models.asked() {
@@ -111,7 +114,7 @@ async fn a_notebook_that_is_kept_from_models_is_not_told_even_when_it_is_in_fron
     bed.close().await;
 }
 
-/// The account of a user who has the key in a file of their own.
+/// An account with the key from the user's configuration file.
 fn account(chat: &Chat, folder: &std::path::Path) -> Account {
     use cellist_settings::{Home, Sources, resolve};
     let home = Home::at(folder.join("home"));

@@ -1,20 +1,20 @@
-//! Whole prompts, kept beside this file: what a model reads in each mode, and for notebooks of each size.
+//! Snapshots of whole prompts, in each mode and for notebooks of each size.
 
-use cellist_assistant::Ask;
+use cellist_assistant::ChatRequest;
 use cellist_tools::{EditorSelection, Mode};
 use serde_json::{Value, json};
 use testkit::Said;
 
-use crate::bed::Bed;
+use crate::test_bed::TestBed;
 
-/// What a model is sent with a first message.
-struct Sent {
+/// The first prompt of a conversation.
+struct FirstPrompt {
     instructions: String,
     tools: Vec<String>,
     message: String,
 }
 
-/// Cells as people have them: prose, code that ran, code that failed, and code that nobody ran yet.
+/// Typical cells: prose, code that ran, code that failed, and code that has not run.
 fn cell(index: usize) -> Value {
     let id = format!("c{index}");
     let code = |count: Value, source: String, outputs: Value| json!({ "cell_type": "code", "execution_count": count, "id": id, "metadata": {}, "outputs": outputs, "source": source });
@@ -39,8 +39,8 @@ fn cell(index: usize) -> Value {
     }
 }
 
-async fn sent(cells: usize, mode: Mode, change: impl FnOnce(&mut Ask)) -> Sent {
-    let mut bed = Bed::with_cells((0..cells).map(cell).collect(), [Said::text(&["Fine."])]);
+async fn sent(cells: usize, mode: Mode, change: impl FnOnce(&mut ChatRequest)) -> FirstPrompt {
+    let mut bed = TestBed::with_cells((0..cells).map(cell).collect(), [Said::text(&["Fine."])]);
     let mut ask = bed.in_mode(mode, "What is this about?");
     change(&mut ask);
     bed.answer(ask).await;
@@ -48,7 +48,7 @@ async fn sent(cells: usize, mode: Mode, change: impl FnOnce(&mut Ask)) -> Sent {
     let text =
         |value: &Value| value.as_str().unwrap().replace(bed.notebook.to_str().unwrap(), "/desk/nb.ipynb");
     let tools = body["tools"].as_array().unwrap().iter().map(|tool| text(&tool["name"])).collect();
-    let sent = Sent {
+    let sent = FirstPrompt {
         instructions: text(&body["system"][0]["text"]),
         tools,
         message: text(&body["messages"][0]["content"][0]["text"]),
@@ -57,8 +57,8 @@ async fn sent(cells: usize, mode: Mode, change: impl FnOnce(&mut Ask)) -> Sent {
     sent
 }
 
-/// Three cells that are selected, of which one is being edited.
-fn select(ask: &mut Ask) {
+/// Selects three cells, one of them in edit mode.
+fn select(ask: &mut ChatRequest) {
     let cells = ["c1", "c2", "c6"].map(str::to_owned).to_vec();
     ask.caller.front.as_mut().unwrap().selection = EditorSelection { cells, editing: Some("c2".to_owned()) };
 }
@@ -66,7 +66,7 @@ fn select(ask: &mut Ask) {
 #[tokio::test]
 async fn each_mode_has_its_instructions_and_its_tools() {
     for mode in [Mode::Ask, Mode::Edit, Mode::Agent] {
-        let Sent { instructions, tools, .. } = sent(1, mode, |_| {}).await;
+        let FirstPrompt { instructions, tools, .. } = sent(1, mode, |_| {}).await;
         let text = format!("{instructions}\n\n======== tools\n\n{}\n", tools.join("\n"));
         insta::assert_snapshot!(format!("instructions_{}", mode.as_str()), text);
         let off = sent(1, mode, |ask| ask.caller.front.as_mut().unwrap().attached.clear()).await;
@@ -76,7 +76,7 @@ async fn each_mode_has_its_instructions_and_its_tools() {
 }
 
 #[tokio::test]
-async fn the_state_is_told_by_the_size_of_the_notebook_and_alike_in_each_mode() {
+async fn the_state_depends_on_the_size_of_the_notebook_and_not_on_the_mode() {
     for cells in [19, 20, 500] {
         let (plain, selected) =
             (sent(cells, Mode::Agent, |_| {}).await, sent(cells, Mode::Agent, select).await);
@@ -92,8 +92,8 @@ async fn the_state_is_told_by_the_size_of_the_notebook_and_alike_in_each_mode() 
 #[tokio::test]
 async fn a_small_budget_cuts_all_but_the_selected_cells() {
     for cells in [19, 20, 500] {
-        let little = |ask: &mut Ask| ask.rules.context = 600;
-        let selected = |ask: &mut Ask| {
+        let little = |ask: &mut ChatRequest| ask.rules.context = 600;
+        let selected = |ask: &mut ChatRequest| {
             little(ask);
             select(ask);
         };
@@ -105,7 +105,7 @@ async fn a_small_budget_cuts_all_but_the_selected_cells() {
 }
 
 #[tokio::test]
-async fn what_a_message_names_is_told_with_what_the_mode_gives() {
+async fn named_tools_and_files_are_listed_with_their_limits_in_each_mode() {
     for mode in [Mode::Ask, Mode::Edit, Mode::Agent] {
         let sent = sent(2, mode, |ask| {
             ask.words = "#runNotebookCells #addNotebookCell #updateNotebookCell #getCellOutputs #getNotebookCells please, and see @gone.ipynb"
@@ -117,15 +117,15 @@ async fn what_a_message_names_is_told_with_what_the_mode_gives() {
 }
 
 #[tokio::test]
-async fn talk_at_a_cell_has_instructions_and_a_tool_of_its_own_whatever_the_size() {
+async fn a_conversation_about_a_cell_has_its_own_instructions_and_tool() {
     for cells in [19, 20, 500] {
-        let about = |ask: &mut Ask| {
+        let about = |ask: &mut ChatRequest| {
             ask.about = Some("c2".to_owned());
             ask.outputs = vec!["c2".to_owned()];
             let selection = EditorSelection { cells: vec!["c2".to_owned()], editing: None };
             ask.caller.front.as_mut().unwrap().selection = selection;
         };
-        let Sent { instructions, tools, message } = sent(cells, Mode::Ask, about).await;
+        let FirstPrompt { instructions, tools, message } = sent(cells, Mode::Ask, about).await;
         if cells == 20 {
             let tools = tools.join("\n");
             let whole =

@@ -8,7 +8,7 @@ mod talk;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
-use cellist_assistant::Ask;
+use cellist_assistant::ChatRequest;
 use cellist_host::{ChatAsk, ChatReply, HostClient, MessageId, Reply, Request};
 use cellist_tools::Mode;
 use clap::Args;
@@ -114,7 +114,7 @@ async fn open(client: &HostClient, setup: &Setup, is_new: bool) -> Result<(Strin
 }
 
 /// Says something, and tells the name of the message.
-async fn send(client: &HostClient, name: &str, ask: Box<Ask>) -> Result<MessageId, CliError> {
+async fn send(client: &HostClient, name: &str, ask: Box<ChatRequest>) -> Result<MessageId, CliError> {
     let message = ask.id.clone();
     chat(client, ChatAsk::Send { chat: name.to_owned(), ask }).await?;
     Ok(message)

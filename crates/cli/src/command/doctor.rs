@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::answer::Answer;
-use crate::clock::spoken;
+use crate::clock::format_duration;
 use crate::error::{CliError, Exit, FailureKind};
 use crate::host::{self, VERSION};
 use crate::kernel::KernelFlags;
@@ -257,7 +257,7 @@ async fn starts(
         Some(report) if report.status == Status::Ok && report.text == "42\n" => Check::new(
             name,
             Verdict::Ok,
-            format!("works on {python}, ready and done in {}", spoken(begun.elapsed())),
+            format!("works on {python}, ready and done in {}", format_duration(begun.elapsed())),
         ),
         report => {
             let text = report.map(|report| report.text).unwrap_or_default();

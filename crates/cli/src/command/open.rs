@@ -4,7 +4,7 @@ mod browser;
 
 use std::path::{Path, PathBuf};
 
-use cellist_assistant::Keys;
+use cellist_assistant::ApiKeys;
 use cellist_host::{OpeningFile, PageAsk, PageLink, Reply, Request};
 use cellist_notebook::{Ids, Notebook};
 use cellist_session::orders::ClientEnvironment;
@@ -101,10 +101,10 @@ fn open_or_create(path: &Path) -> Result<(PathBuf, bool), CliError> {
 pub(crate) fn environment(
     flags: &KernelFlags,
     folder: &Path,
-) -> Result<(ClientEnvironment, Redaction, Keys), CliError> {
+) -> Result<(ClientEnvironment, Redaction, ApiKeys), CliError> {
     let settings = flags.settings(folder)?;
     let mut environment = flags.environment();
-    let keys = Keys::among(&environment.variables());
+    let keys = ApiKeys::from_variables(&environment.variables());
     let mut redaction = Redaction::default();
     redaction.withhold_from(&mut environment, &settings.settings);
     Ok((environment, redaction, keys))

@@ -7,7 +7,7 @@ use cellist_notebook::{Ids, Notebook};
 use cellist_session::orders::{KernelRequest, Wanted};
 use cellist_session::sessions::{Kind, SessionKey};
 use cellist_settings::Home;
-use cellist_tui::{Keeper, Repl};
+use cellist_tui::{Repl, ReplStorage};
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
@@ -65,13 +65,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     call.is_owned = is_owned;
     let repl = Repl {
         call,
-        keeper: Box::new(Kept(Typed::code(&Home::from_env()))),
-        picturing: picturing_for(settings.terminal.images, paint),
+        storage: Box::new(Kept(Typed::code(&Home::from_env()))),
+        images: picturing_for(settings.terminal.images, paint),
         has_colour: paint.is_on(),
     };
     let text = host::wait(async {
         let reach = Reach::open(arguments.standalone, &settings, &arguments.flags).await?;
-        let text = repl.go(reach.client()).await;
+        let text = repl.run(reach.client()).await;
         reach.close().await;
         text.map_err(|error| {
             CliError::new(FailureKind::Terminal, Exit::NotSaved, format!("the terminal: {error}"))
@@ -112,7 +112,7 @@ impl Arguments {
 /// What is kept for the next time, and what is saved.
 struct Kept(Typed);
 
-impl Keeper for Kept {
+impl ReplStorage for Kept {
     fn history(&self) -> Vec<String> {
         self.0.list()
     }

@@ -18,7 +18,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Format};
-use crate::clock::{some_seconds, spoken};
+use crate::clock::{format_duration, some_seconds};
 use crate::error::{CliError, Exit, FailureKind};
 use crate::host;
 use crate::kernel::{KernelFlags, Particular};
@@ -240,7 +240,7 @@ const LIST: usize = 200;
 /// One line at the end of it all.
 fn summary(report: &RunReport, paint: Paint) -> String {
     let counted = |count: usize| if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
-    let time = spoken(Duration::from_millis(report.duration_ms));
+    let time = format_duration(Duration::from_millis(report.duration_ms));
     let failed = |cell: &&Arc<CellReport>| cell.report.status != Status::Ok;
     let python = report.cells.first().map(|cell| match &cell.report.kernel.python {
         Some(python) => format!(" · {} {}", cell.report.kernel.backend, python.display()),

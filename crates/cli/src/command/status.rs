@@ -12,7 +12,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::clock::spoken;
+use crate::clock::format_duration;
 use crate::error::{CliError, FailureKind};
 use crate::host::{self, VERSION};
 use crate::notebook_access::only_a_person;
@@ -77,7 +77,7 @@ fn for_people(state: &HostState, home: &Home) -> String {
         state;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let age = now.saturating_sub(Duration::from_millis(*started));
-    let mut text = format!("The host is running as process {pid}, for {}.\n", spoken(age));
+    let mut text = format!("The host is running as process {pid}, for {}.\n", format_duration(age));
     let mut row = |label: &str, value: &dyn std::fmt::Display| {
         let _ = writeln!(text, "  {label:<10} {value}");
     };

@@ -9,7 +9,7 @@ use cellist_session::execution::Reading;
 use cellist_session::orders::{KernelRequest, Wanted};
 use cellist_session::sessions::{Kind, RunRules, SessionKey};
 use cellist_settings::Settings;
-use cellist_tui::Viewing;
+use cellist_tui::NotebookViewer;
 use clap::Args;
 use serde_json::json;
 
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let paint = Paint::for_stdout(When::Auto);
     let key = SessionKey::of_notebook(&path);
     let kind = Kind::Notebook { path: path.clone() };
-    let viewing = Viewing {
+    let viewing = NotebookViewer {
         call: call(
             &settings,
             Named { id: key.id, cwd: Some(key.cwd) },
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         max_output: settings.notebook.max_output.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
         timing: settings.notebook.timing,
         author: author(),
-        picturing: picturing_for(settings.terminal.images, paint),
+        images: picturing_for(settings.terminal.images, paint),
         has_colour: paint.is_on(),
         path,
     };

@@ -8,8 +8,8 @@ use cellist_session::execution::{CellReport, Status};
 use cellist_session::sessions::Step;
 use cellist_settings::Images;
 use cellist_tui::{
-    Block, Frame, Picturing, Piece, Protocol, Shown, Source, State, counted, picturing, report_pieces, size,
-    to_terminal,
+    BlockDetail, BlockSource, BlockState, CellBlock, ImageProtocol, ImageSupport, OutputPiece, RenderOptions,
+    detect_images, format_progress, report_pieces, size, to_terminal,
 };
 
 use super::Showing;
@@ -26,7 +26,7 @@ pub(super) struct Live {
     paint: Paint,
     images: Images,
     /// Found out when the first picture comes.
-    picturing: OnceCell<Picturing>,
+    picturing: OnceCell<ImageSupport>,
     step: Option<Step>,
     language: String,
     since: Instant,
@@ -80,18 +80,18 @@ impl Live {
         };
         let ansi = if self.paint.is_on() { Ansi::KeepColour } else { Ansi::Remove };
         let text = clean(self.showing.text.as_bytes(), ansi);
-        let block = Block {
-            state: State::Running(self.frame),
+        let block = CellBlock {
+            state: BlockState::Running(self.frame),
             time: Some(now.saturating_duration_since(self.since)),
             remarks: remark.into_iter().collect(),
-            pieces: if text.is_empty() { Vec::new() } else { vec![Piece::Text(text)] },
-            progress: self.showing.bar.as_ref().map(counted),
+            pieces: if text.is_empty() { Vec::new() } else { vec![OutputPiece::Text(text)] },
+            progress: self.showing.bar.as_ref().map(format_progress),
             ..self.block(step)
         };
         let (width, height) = size();
         let room = height.saturating_sub(2).max(1);
-        let shown = Shown::Preview(LINES.min(room / 2));
-        let mut drawn = block.draw(&frame(width, shown, Picturing::WORDS));
+        let shown = BlockDetail::Preview(LINES.min(room / 2));
+        let mut drawn = block.render(&frame(width, shown, ImageSupport::WORDS));
         // What does not fit on the screen could not be taken away again; the heading and the end are kept.
         let over = drawn.lines.len().saturating_sub(room);
         drawn.lines.drain(1..1 + over.min(drawn.lines.len() - 1));
@@ -104,56 +104,56 @@ impl Live {
     pub(super) fn finish(&mut self, report: &CellReport) -> String {
         let told = &report.report;
         let state = match told.status {
-            Status::Error if report.may_fail => State::FailedAsItMay,
-            status => State::from(status),
+            Status::Error if report.may_fail => BlockState::FailedAllowed,
+            status => BlockState::from(status),
         };
         let pieces = report_pieces(told);
-        let has_pictures = pieces.iter().any(|piece| matches!(piece, Piece::Picture(..)));
+        let has_pictures = pieces.iter().any(|piece| matches!(piece, OutputPiece::Image(..)));
         let known = self.step.take().filter(|step| step.index == report.index);
-        let plain = Block { label: label(report.index), ..Block::default() };
-        let block = Block {
+        let plain = CellBlock { label: label(report.index), ..CellBlock::default() };
+        let block = CellBlock {
             state,
             time: Some(Duration::from_millis(told.duration_ms)),
             pieces,
             ..known.as_ref().map_or(plain, |step| self.block(step))
         };
         let (width, _) = size();
-        let picturing = if has_pictures { self.picturing() } else { Picturing::WORDS };
-        let drawn = block.draw(&frame(width, Shown::Preview(PREVIEW), picturing));
+        let picturing = if has_pictures { self.picturing() } else { ImageSupport::WORDS };
+        let drawn = block.render(&frame(width, BlockDetail::Preview(PREVIEW), picturing));
         self.clear() + &to_terminal(&drawn, self.paint.is_on()) + "\n"
     }
 
-    fn block(&self, step: &Step) -> Block {
+    fn block(&self, step: &Step) -> CellBlock {
         let source = match step.source.trim().is_empty() {
-            true => Source::Hidden,
-            false => Source::Code { text: step.source.clone(), language: self.language.clone() },
+            true => BlockSource::Hidden,
+            false => BlockSource::Code { text: step.source.clone(), language: self.language.clone() },
         };
         // Where the code is seen, its first line is no title.
         let is_said = step.source.lines().map(str::trim).any(|line| line == step.title.trim());
         let title = if is_said { String::new() } else { step.title.clone() };
-        Block { label: label(step.index), title, source, ..Block::default() }
+        CellBlock { label: label(step.index), title, source, ..CellBlock::default() }
     }
 
-    fn picturing(&self) -> Picturing {
+    fn picturing(&self) -> ImageSupport {
         *self.picturing.get_or_init(|| picturing_for(self.images, self.paint))
     }
 }
 
 /// How pictures are shown on this terminal, where the user wants them so.
-pub(crate) fn picturing_for(images: Images, paint: Paint) -> Picturing {
+pub(crate) fn picturing_for(images: Images, paint: Paint) -> ImageSupport {
     let images = if paint.is_on() { images } else { Images::Off };
-    picturing(protocol(images), |name| std::env::var(name).ok())
+    detect_images(protocol(images), |name| std::env::var(name).ok())
 }
 
 /// The way to show pictures that was asked for, if any was.
-fn protocol(images: Images) -> Option<Protocol> {
+fn protocol(images: Images) -> Option<ImageProtocol> {
     match images {
         Images::Auto => None,
-        Images::Kitty => Some(Protocol::Kitty),
-        Images::Iterm => Some(Protocol::Iterm),
-        Images::Sixel => Some(Protocol::Sixel),
-        Images::Blocks => Some(Protocol::HalfBlocks),
-        Images::Off => Some(Protocol::Words),
+        Images::Kitty => Some(ImageProtocol::Kitty),
+        Images::Iterm => Some(ImageProtocol::Iterm),
+        Images::Sixel => Some(ImageProtocol::Sixel),
+        Images::Blocks => Some(ImageProtocol::HalfBlocks),
+        Images::Off => Some(ImageProtocol::Words),
     }
 }
 
@@ -161,8 +161,8 @@ fn label(index: usize) -> String {
     format!("[{index}]")
 }
 
-fn frame(width: usize, shown: Shown, picturing: Picturing) -> Frame {
-    Frame { width, shown, key: KEY, picturing }
+fn frame(width: usize, detail: BlockDetail, picturing: ImageSupport) -> RenderOptions {
+    RenderOptions { width, detail, key: KEY, images: picturing }
 }
 
 #[cfg(test)]

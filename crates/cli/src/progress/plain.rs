@@ -5,7 +5,7 @@ use std::time::Duration;
 use cellist_session::execution::{CellReport, Status};
 use cellist_session::sessions::Step;
 
-use crate::clock::spoken;
+use crate::clock::format_duration;
 use crate::paint::{Ink, Paint, visible};
 
 /// No line is longer than this, in characters.
@@ -19,7 +19,7 @@ pub(super) fn opening(step: &Step, paint: Paint) -> String {
 
 /// What is said when it has ended: all that a reader gets of its output, and how it ended.
 pub(super) fn closing(report: &CellReport, paint: Paint) -> String {
-    let time = spoken(Duration::from_millis(report.report.duration_ms));
+    let time = format_duration(Duration::from_millis(report.report.duration_ms));
     let word = match report.report.status {
         Status::Error if report.may_fail => "failed, as it may",
         status => status.word(),

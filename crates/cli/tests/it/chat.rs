@@ -93,7 +93,7 @@ fn who_has_no_model_is_told_how_to_get_one() {
     assert_eq!(ran.exit, 2);
     assert!(ran.err.contains("no AI model configured") && ran.err.contains("OPENAI_API_KEY"), "{}", ran.err);
     let ran = Ran::of(command.env("OPENAI_API_KEY", "k"));
-    assert!(ran.err.contains("no model is chosen for openai") && ran.err.contains("--model"), "{}", ran.err);
+    assert!(ran.err.contains("no model is set for openai") && ran.err.contains("--model"), "{}", ran.err);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_conversation_on_a_terminal_streams_asks_and_takes_back() {
     screen.keys("\u{3}");
     screen.wait_for("stopped");
     screen.keys("/undo\r");
-    screen.wait_for("Nothing was to be taken back");
+    screen.wait_for("Nothing to undo");
     // Who leaves and comes back finds all of it.
     screen.keys("\u{4}");
     assert_eq!(screen.end().0, 0);

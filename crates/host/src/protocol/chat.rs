@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cellist_assistant::{Approval, Ask, Heard, MessageId, Seen, Stop};
+use cellist_assistant::{Approval, ChatRequest, ConversationUpdate, MessageId, PromptPreview, StopScope};
 use cellist_notebook::CellId;
 use cellist_settings::RunCode;
 use cellist_tools::Mode;
@@ -33,7 +33,7 @@ pub enum ChatAsk {
         /// The conversation.
         chat: String,
         /// The message.
-        ask: Box<Ask>,
+        ask: Box<ChatRequest>,
     },
     /// Says something, by the settings and keys of the client.
     Say {
@@ -61,7 +61,7 @@ pub enum ChatAsk {
         /// The conversation.
         chat: String,
         /// What becomes of code that it runs.
-        stop: Stop,
+        stop: StopScope,
     },
     /// Says whether a call may run code.
     Approve {
@@ -166,9 +166,9 @@ pub enum ChatReply {
     /// What a message can use.
     Setup(ChatSetup),
     /// What was told.
-    Heard(Heard),
+    Heard(ConversationUpdate),
     /// The prompt that would be sent.
-    Preview(Seen),
+    Preview(PromptPreview),
     /// What was taken back.
     Restored {
         /// In words.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cellist_assistant::Keys;
+use cellist_assistant::ApiKeys;
 use cellist_kernel::Identity;
 use cellist_session::execution::RunReport;
 use cellist_session::orders::ClientEnvironment;
@@ -131,7 +131,7 @@ pub struct PageAsk {
     pub redaction: Redaction,
     /// What lets them into providers of models. No kernel gets it.
     #[serde(default)]
-    pub keys: Keys,
+    pub keys: ApiKeys,
     /// The port to listen at, if one is wanted.
     pub port: Option<u16>,
     /// Whether a private file that leads there is wanted, for a browser to open.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use cellist_assistant::{CannotAsk, Setup};
+use cellist_assistant::{AssistantSetup, SetupError};
 use cellist_platform::FailureKind;
 use cellist_settings::RunCode;
 use cellist_tools::{FilePolicy, nearby_notebooks, tool_references};
@@ -13,9 +13,13 @@ use crate::protocol::chat::{ChatAccount, ChatSetup, ToolReference};
 
 impl HostService {
     /// Reads all that decides on an answer.
-    pub(super) async fn read_setup(&self, client: &Client, notebook: &Path) -> Result<Setup, Failure> {
+    pub(super) async fn read_setup(
+        &self,
+        client: &Client,
+        notebook: &Path,
+    ) -> Result<AssistantSetup, Failure> {
         let place = client.page()?.place(self.documents.store().home(), notebook);
-        blocking(move || Setup::read(place, |_| {}).map_err(|error| refused(&error))).await
+        blocking(move || AssistantSetup::read(place, |_| {}).map_err(|error| refused(&error))).await
     }
 
     /// What a message can use.
@@ -24,7 +28,7 @@ impl HostService {
         blocking(move || {
             let (folder, own) = (place.cwd.clone(), place.notebook.clone());
             let reach = FilePolicy::new(&place.home, &[], &[]);
-            let (account, run_code, notebooks) = match Setup::read(place, |_| {}) {
+            let (account, run_code, notebooks) = match AssistantSetup::read(place, |_| {}) {
                 Ok(setup) => {
                     let provider = setup.account.vendor().as_str().to_owned();
                     let account = ChatAccount::There { provider, model: setup.account.model().to_owned() };
@@ -43,11 +47,11 @@ impl HostService {
     }
 }
 
-fn refused(error: &CannotAsk) -> Failure {
+fn refused(error: &SetupError) -> Failure {
     let kind = match error {
-        CannotAsk::Settings(_) => FailureKind::BadSettings,
-        CannotAsk::NoAccount(_) => FailureKind::NoModel,
-        CannotAsk::Prompt(_) => FailureKind::BadPromptFile,
+        SetupError::Settings(_) => FailureKind::BadSettings,
+        SetupError::Account(_) => FailureKind::NoModel,
+        SetupError::Prompt(_) => FailureKind::BadPromptFile,
     };
     Failure::bad_input(kind, error.to_string()).with_hint(error.hint())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cellist_assistant::{Ask, Conversation};
+use cellist_assistant::{ChatRequest, Conversation};
 use cellist_platform::FailureKind;
 use cellist_platform::contained::contained;
 use cellist_session::execution::Cancel;
@@ -69,7 +69,7 @@ impl Chats {
 
     /// How many someone may come back to.
     pub(super) fn count(&self) -> usize {
-        self.lock().by_notebook.values().filter(|chat| chat.conversation.is_fresh(AWAY)).count()
+        self.lock().by_notebook.values().filter(|chat| chat.conversation.is_recent(AWAY)).count()
     }
 }
 
@@ -85,7 +85,7 @@ impl HostService {
             if let Some(mark) = mark {
                 let more = async {
                     sleep(PACE).await;
-                    conversation.more_than(from, mark).await;
+                    conversation.wait_for_update(from, mark).await;
                 };
                 tokio::select! {
                     () = more => {}
@@ -93,7 +93,7 @@ impl HostService {
                     () = sleep(PATIENCE) => {}
                 }
             }
-            return Ok(ChatReply::Heard(conversation.heard(from)));
+            return Ok(ChatReply::Heard(conversation.update_since(from)));
         }
         let (service, client) = (self.clone(), client.clone());
         // In a task of its own: what a client asks for is done to its end, though it goes away.
@@ -110,7 +110,7 @@ impl HostService {
                     Some(cell) => self.about_cell(&notebook, cell.as_str()),
                     None => self.about_notebook(&notebook, is_new),
                 };
-                ChatReply::Open { told: chat.conversation.heard(usize::MAX).next, chat: chat.name }
+                ChatReply::Open { told: chat.conversation.update_since(usize::MAX).next, chat: chat.name }
             }
             ChatAsk::Setup { notebook } => {
                 ChatReply::Setup(self.chat_setup(client, &self.real_path(notebook)).await?)
@@ -152,14 +152,19 @@ impl HostService {
     }
 
     /// A message by the settings and keys of a page's user.
-    async fn message(&self, client: &Client, chat: &Chat, message: ChatMessage) -> Result<Ask, Failure> {
+    async fn message(
+        &self,
+        client: &Client,
+        chat: &Chat,
+        message: ChatMessage,
+    ) -> Result<ChatRequest, Failure> {
         let notebook = chat.conversation.notebook();
         // Before anything is waited for: the page has just reported what is in front.
         let (editor, folder) = (self.toolbox.editor(), client.page()?.folder());
         let setup = self.read_setup(client, notebook).await?;
         Ok(match &chat.cell {
-            Some(cell) => setup.about_cell(at_cell(notebook, &folder, cell, message), cell),
-            None => setup.message(words(notebook, &folder, &editor, message)),
+            Some(cell) => setup.request_about_cell(at_cell(notebook, &folder, cell, message), cell),
+            None => setup.request(words(notebook, &folder, &editor, message)),
         })
     }
 
@@ -180,7 +185,7 @@ impl HostService {
         let known = open.by_notebook.get(notebook).cloned();
         let conversation = match known {
             Some(known) if !is_new => return known,
-            Some(over) => over.conversation.anew(),
+            Some(over) => over.conversation.start_over(),
             None => {
                 let (toolbox, notebook) = (self.toolbox.clone(), notebook.to_owned());
                 match open.talks.clone() {
@@ -188,7 +193,7 @@ impl HostService {
                         if is_new {
                             talks.forget(&notebook);
                         }
-                        Conversation::kept(toolbox, notebook, talks)
+                        Conversation::resume(toolbox, notebook, talks)
                     }
                     None => Conversation::new(toolbox, notebook),
                 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use cellist_assistant::{Keys, Place};
+use cellist_assistant::{ApiKeys, ChatScope};
 use cellist_live::{Actor, ActorKind, Author};
 use cellist_platform::FailureKind;
 use cellist_session::orders::ClientEnvironment;
@@ -34,7 +34,7 @@ pub struct PageUser(Arc<Mutex<Opened>>);
 struct Opened {
     environment: ClientEnvironment,
     redaction: Redaction,
-    keys: Keys,
+    keys: ApiKeys,
     folder: PathBuf,
 }
 
@@ -106,9 +106,9 @@ impl PageUser {
     }
 
     /// All that decides on answers about a notebook.
-    pub(super) fn place(&self, home: &Home, notebook: &Path) -> Place {
+    pub(super) fn place(&self, home: &Home, notebook: &Path) -> ChatScope {
         let opened = self.lock();
-        Place {
+        ChatScope {
             home: home.clone(),
             cwd: opened.folder.clone(),
             environment: opened.environment.clone(),

@@ -3,8 +3,11 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cellist_assistant::{Account, Ask, MessageId, Rules, Stop};
-use cellist_host::{Approval, ChatAsk, ChatReply, Ending, Error, Heard, HostClient, Reply, Request, Told};
+use cellist_assistant::{Account, AnswerRules, ChatRequest, MessageId, StopScope};
+use cellist_host::{
+    AnswerEnding, Approval, ChatAsk, ChatReply, ConversationUpdate, Error, HostClient, Reply, Request,
+    TranscriptEntry,
+};
 use cellist_serve::IdlePolicy;
 use cellist_session::orders::ClientEnvironment;
 use cellist_settings::{Chat, ChatProvider, ToolMode};
@@ -36,12 +39,12 @@ async fn hear(
     client: &HostClient,
     name: &str,
     mut from: usize,
-    until: impl Fn(&Told) -> bool,
-) -> (Vec<Told>, usize) {
+    until: impl Fn(&TranscriptEntry) -> bool,
+) -> (Vec<TranscriptEntry>, usize) {
     let mut all = Vec::new();
     loop {
         let ask = ChatAsk::Hear { chat: name.to_owned(), from, mark: Some(u64::MAX) };
-        let ChatReply::Heard(Heard { told, next, .. }) = chat(client, ask).await.unwrap() else {
+        let ChatReply::Heard(ConversationUpdate { told, next, .. }) = chat(client, ask).await.unwrap() else {
             panic!("no news")
         };
         all.extend(told);
@@ -52,14 +55,14 @@ async fn hear(
     }
 }
 
-fn message(models: &Models, notebook: &Path, words: &str) -> Box<Ask> {
+fn message(models: &Models, notebook: &Path, words: &str) -> Box<ChatRequest> {
     let settings = Chat {
         provider: ChatProvider::OpenAi,
         model: Some("scripted".to_owned()),
         base_url: Some(models.url() + "/v1"),
         ..Chat::default()
     };
-    Box::new(Ask {
+    Box::new(ChatRequest {
         id: MessageId::random(),
         words: words.to_owned(),
         caller: Caller {
@@ -84,7 +87,7 @@ fn message(models: &Models, notebook: &Path, words: &str) -> Box<Ask> {
             environment: ClientEnvironment::default(),
         },
         account: Account::find(&settings, &Default::default()).unwrap(),
-        rules: Rules::from(&settings),
+        rules: AnswerRules::from(&settings),
         instructions: String::new(),
         outputs: Vec::new(),
         about: None,
@@ -108,7 +111,7 @@ async fn a_client_that_disconnects_finds_the_complete_answer_later() {
     assert_eq!(told, 0);
     let ask = message(&models, &notebook, "change it");
     chat(&client, ChatAsk::Send { chat: name.clone(), ask }).await.unwrap();
-    hear(&client, &name, 0, |told| matches!(told, Told::Text(_))).await;
+    hear(&client, &name, 0, |told| matches!(told, TranscriptEntry::Text(_))).await;
     drop(client);
     models.release();
 
@@ -118,24 +121,27 @@ async fn a_client_that_disconnects_finds_the_complete_answer_later() {
     let (again, told) = open(&client, &notebook, false).await;
     assert_eq!(again, name);
     assert!(told > 0);
-    let (all, next) = hear(&client, &name, 0, |told| matches!(told, Told::Question { .. })).await;
-    assert!(matches!(&all[0], Told::Asked { words, .. } if words == "change it"), "{all:?}");
-    let Some(Told::Question { id, .. }) = all.last() else { panic!("{all:?}") };
+    let (all, next) = hear(&client, &name, 0, |told| matches!(told, TranscriptEntry::Question { .. })).await;
+    assert!(matches!(&all[0], TranscriptEntry::Asked { words, .. } if words == "change it"), "{all:?}");
+    let Some(TranscriptEntry::Question { id, .. }) = all.last() else { panic!("{all:?}") };
     let verdict = ChatAsk::Approve { chat: name.clone(), call: id.clone(), verdict: Approval::No };
     assert!(matches!(chat(&client, verdict).await.unwrap(), ChatReply::Done(true)));
-    let (rest, _) = hear(&client, &name, next, |told| matches!(told, Told::Ended { .. })).await;
-    assert!(matches!(rest.last(), Some(Told::Ended { ending: Ending::Done, .. })), "{rest:?}");
+    let (rest, _) = hear(&client, &name, next, |told| matches!(told, TranscriptEntry::Ended { .. })).await;
+    assert!(
+        matches!(rest.last(), Some(TranscriptEntry::Ended { ending: AnswerEnding::Done, .. })),
+        "{rest:?}"
+    );
     assert!(std::fs::read_to_string(&notebook).unwrap().contains("x = 2"));
 
     // Its change is undone by the turn's name.
-    let Told::Asked { turn, .. } = &all[0] else { panic!("{all:?}") };
+    let TranscriptEntry::Asked { turn, .. } = &all[0] else { panic!("{all:?}") };
     chat(&client, ChatAsk::Undo { chat: name.clone(), turn: turn.clone() }).await.unwrap();
     assert!(std::fs::read_to_string(&notebook).unwrap().contains("x = 1"));
 
     // A new conversation is empty, and the old one is deleted.
     let (other, told) = open(&client, &notebook, true).await;
     assert!(other != name && told == 0);
-    let gone = chat(&client, ChatAsk::Stop { chat: name, stop: Stop::Answer }).await;
+    let gone = chat(&client, ChatAsk::Stop { chat: name, stop: StopScope::Answer }).await;
     assert!(gone.unwrap_err().to_string().contains("there is no conversation"));
     drop(client);
     host.abort();
@@ -155,8 +161,8 @@ async fn a_host_stays_for_an_answer_without_clients() {
     models.wait_for(1);
     models.release();
     let client = soon(HostClient::attach(&bed.seen_by("1.0"))).await.unwrap();
-    let (all, _) = hear(&client, &name, 0, |told| matches!(told, Told::Ended { .. })).await;
-    assert!(matches!(all.last(), Some(Told::Ended { ending: Ending::Done, .. })), "{all:?}");
+    let (all, _) = hear(&client, &name, 0, |told| matches!(told, TranscriptEntry::Ended { .. })).await;
+    assert!(matches!(all.last(), Some(TranscriptEntry::Ended { ending: AnswerEnding::Done, .. })), "{all:?}");
     drop(client);
     host.abort();
 }

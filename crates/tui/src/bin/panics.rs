@@ -1,6 +1,6 @@
-//! Takes the terminal over and panics, for a test of what is left of it then.
+//! Takes over the terminal and panics, for a test of its restoration.
 
 fn main() {
-    let _screen = cellist_tui::Screen::take(true).expect("it runs on a terminal");
-    panic!("nobody thought of this");
+    let _screen = cellist_tui::TerminalScreen::take(true).expect("the test runs on a terminal");
+    panic!("deliberate panic");
 }

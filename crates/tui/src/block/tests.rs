@@ -5,21 +5,21 @@ mod outputs;
 use cellist_output::{Output, StreamName};
 
 use super::*;
-use crate::picture::Picturing;
-use crate::text::{line_columns, to_plain};
+use crate::graphics::ImageSupport;
+use crate::text::{line_width, to_plain};
 
-fn frame(width: usize, shown: Shown) -> Frame {
-    Frame { width, shown, key: "Ctrl-O", picturing: Picturing::WORDS }
+fn options(width: usize, detail: BlockDetail) -> RenderOptions {
+    RenderOptions { width, detail, key: "Ctrl-O", images: ImageSupport::WORDS }
 }
 
-/// The block on all screens; one that looks as the one before is not repeated.
-fn screens(block: &Block) -> String {
+/// The block at all widths, folded and unfolded. Equal screens are not repeated.
+fn screens(block: &CellBlock) -> String {
     let (mut all, mut last) = (String::new(), String::new());
-    for (shown, fold) in [(Shown::Preview(4), "folded"), (Shown::All, "unfolded")] {
+    for (detail, fold) in [(BlockDetail::Preview(4), "folded"), (BlockDetail::All, "unfolded")] {
         for width in [40, 80, 160] {
-            let drawn = block.draw(&frame(width, shown));
-            assert!(drawn.lines.iter().all(|line| line_columns(line) <= width), "{width}: {drawn:?}");
-            let text = to_plain(&drawn.lines);
+            let rendered = block.render(&options(width, detail));
+            assert!(rendered.lines.iter().all(|line| line_width(line) <= width), "{width}: {rendered:?}");
+            let text = to_plain(&rendered.lines);
             match text == last {
                 true => all.push_str(&format!("= {fold} at {width}\n")),
                 false => all.push_str(&format!("- {fold} at {width}\n{text}")),
@@ -30,19 +30,19 @@ fn screens(block: &Block) -> String {
     all
 }
 
-fn code(text: &str) -> Source {
-    Source::Code { text: text.into(), language: "python".into() }
+fn code(text: &str) -> BlockSource {
+    BlockSource::Code { text: text.into(), language: "python".into() }
 }
 
-fn showing(outputs: &[Output]) -> Block {
-    Block {
-        state: State::Complete,
+fn showing(outputs: &[Output]) -> CellBlock {
+    CellBlock {
+        state: BlockState::Complete,
         label: "[3]".into(),
         title: "load the data".into(),
         time: Some(Duration::from_millis(420)),
         source: code("frame = load('data.csv')"),
-        pieces: pieces(outputs),
-        ..Block::default()
+        pieces: output_pieces(outputs),
+        ..CellBlock::default()
     }
 }
 
@@ -55,40 +55,40 @@ fn lines(count: usize) -> String {
 }
 
 #[test]
-fn each_state_has_its_mark_and_its_word() {
+fn each_state_has_its_symbol_and_word() {
     let states = [
-        State::Resting,
-        State::Pending,
-        State::Running(0),
-        State::Complete,
-        State::Failed,
-        State::FailedAsItMay,
-        State::Cancelled,
-        State::TimedOut,
+        BlockState::Resting,
+        BlockState::Pending,
+        BlockState::Running(0),
+        BlockState::Complete,
+        BlockState::Failed,
+        BlockState::FailedAllowed,
+        BlockState::Cancelled,
+        BlockState::TimedOut,
     ];
-    let draw = |state: State| {
-        let block = Block { state, source: Source::Hidden, ..showing(&[]) };
-        to_plain(&block.draw(&frame(80, Shown::Preview(20))).lines)
+    let draw = |state: BlockState| {
+        let block = CellBlock { state, source: BlockSource::Hidden, ..showing(&[]) };
+        to_plain(&block.render(&options(80, BlockDetail::Preview(20))).lines)
     };
     insta::assert_snapshot!(states.map(draw).concat(), @"
     · [3] load the data  0.42 s
-    ○ [3] load the data  waits · 0.42 s
+    ○ [3] load the data  pending · 0.42 s
     ⣾ [3] load the data  0.42 s
     ✓ [3] load the data  0.42 s
     ✗ [3] load the data  failed · 0.42 s
-    ✗ [3] load the data  failed, as it may · 0.42 s
+    ✗ [3] load the data  failed (allowed) · 0.42 s
     ⊘ [3] load the data  interrupted · 0.42 s
     ✗ [3] load the data  timed out · 0.42 s
     ");
 }
 
 #[test]
-fn a_heading_gives_up_remarks_first_and_then_its_title() {
-    let block = Block {
+fn a_narrow_heading_drops_remarks_first_and_then_cuts_its_title() {
+    let block = CellBlock {
         remarks: vec!["2 more".into(), "stale: edited since its run".into()],
         title: "a title that says quite a lot about what this cell is there for, and more".into(),
-        source: Source::Hidden,
-        state: State::Failed,
+        source: BlockSource::Hidden,
+        state: BlockState::Failed,
         ..showing(&[])
     };
     insta::assert_snapshot!(screens(&block), @"
@@ -106,12 +106,12 @@ fn a_heading_gives_up_remarks_first_and_then_its_title() {
     ✗ [3] a title that says quite a lot about what this cell is there…  failed · 0.42 s · 2 more · stale: edited since its run
     ");
     for width in 1..60 {
-        assert!(line_columns(&block.draw(&frame(width, Shown::All)).lines[0]) <= width, "{width}");
+        assert!(line_width(&block.render(&options(width, BlockDetail::All)).lines[0]) <= width, "{width}");
     }
 }
 
 #[test]
-fn long_output_is_shown_from_its_end_and_says_how_to_see_the_rest() {
+fn folded_output_shows_its_end_and_the_key_for_the_rest() {
     insta::assert_snapshot!(screens(&showing(&[printed(&lines(8))])), @"
     - folded at 40
     ✓ [3] load the data  0.42 s
@@ -147,10 +147,10 @@ fn long_output_is_shown_from_its_end_and_says_how_to_see_the_rest() {
 }
 
 #[test]
-fn long_code_is_shown_from_its_beginning() {
+fn folded_code_shows_its_start() {
     let text: Vec<String> =
         (1..=8).map(|at| format!("x{at} = compute(first={at}, second='something', third=None)")).collect();
-    let block = Block { source: code(&text.join("\n")), ..showing(&[]) };
+    let block = CellBlock { source: code(&text.join("\n")), ..showing(&[]) };
     insta::assert_snapshot!(screens(&block), @"
     - folded at 40
     ✓ [3] load the data  0.42 s
@@ -204,9 +204,9 @@ fn long_code_is_shown_from_its_beginning() {
 }
 
 #[test]
-fn a_running_block_shows_how_far_it_is() {
-    let block = Block {
-        state: State::Running(3),
+fn a_running_block_shows_its_progress() {
+    let block = CellBlock {
+        state: BlockState::Running(3),
         progress: Some((Some(0.5), "5/10 rows".into())),
         ..showing(&[printed("begun\n")])
     };
@@ -225,8 +225,8 @@ fn a_running_block_shows_how_far_it_is() {
 }
 
 #[test]
-fn lines_are_clamped_and_nothing_reaches_the_terminal_as_a_command() {
-    let block = Block {
+fn long_lines_are_cut_and_escape_sequences_are_escaped() {
+    let block = CellBlock {
         title: "a\u{1b}]0;owned\u{7}".into(),
         label: "\u{9b}2J".into(),
         remarks: vec!["\u{1b}[2J".into()],
@@ -235,22 +235,22 @@ fn lines_are_clamped_and_nothing_reaches_the_terminal_as_a_command() {
             Output::stream(StreamName::Stderr, "\u{1b}]52;c;eA==\u{7}b\u{1b}[31mr\n"),
         ])
     };
-    let drawn = block.draw(&frame(80, Shown::All));
-    let text = to_plain(&drawn.lines);
+    let rendered = block.render(&options(80, BlockDetail::All));
+    let text = to_plain(&rendered.lines);
     assert!(!text.contains('\u{1b}') && !text.contains('\u{9b}'), "{text:?}");
     assert_eq!(text.matches('x').count(), 4000);
 }
 
 #[test]
-fn a_bar_tells_how_far_it_is() {
+fn a_progress_bar_has_a_share_and_a_text() {
     let bar = Bar { label: "rows".into(), done: 5.0, total: Some(10.0) };
-    assert_eq!(counted(&bar), (Some(0.5), "5/10 rows".to_owned()));
+    assert_eq!(format_progress(&bar), (Some(0.5), "5/10 rows".to_owned()));
     let endless = Bar { label: String::new(), done: 5.0, total: None };
-    assert_eq!(counted(&endless), (None, "5".to_owned()));
+    assert_eq!(format_progress(&endless), (None, "5".to_owned()));
 }
 
 #[test]
-fn a_time_is_as_exact_as_it_is_interesting() {
-    let said = [3, 420, 12_345, 125_000].map(|it| spoken(Duration::from_millis(it)));
-    assert_eq!(said, ["3 ms", "0.42 s", "12.3 s", "2 min 05 s"]);
+fn durations_have_a_fitting_precision() {
+    let texts = [3, 420, 12_345, 125_000].map(|it| format_duration(Duration::from_millis(it)));
+    assert_eq!(texts, ["3 ms", "0.42 s", "12.3 s", "2 min 05 s"]);
 }

@@ -1,7 +1,7 @@
 //! How a message could go on: commands, tools that the mode gives, and notebooks.
 
 use cellist_tools::{Mode, tool_references};
-use cellist_tui::Matches;
+use cellist_tui::Completions;
 
 /// What a line may begin with to be for us.
 pub(super) const COMMANDS: [&str; 6] = ["/help", "/mode", "/new", "/quit", "/stop", "/undo"];
@@ -12,7 +12,7 @@ pub(super) fn complete(
     cursor: usize,
     mode: Mode,
     notebooks: impl FnOnce() -> Vec<String>,
-) -> Matches {
+) -> Completions {
     let end = text.char_indices().nth(cursor).map_or(text.len(), |(at, _)| at);
     let before = &text[..end];
     let begin = begin(before);
@@ -33,7 +33,7 @@ pub(super) fn complete(
     };
     let is_match = |candidate: &String| is_begun(word, candidate);
     let start = text[..begin].chars().count();
-    Matches { matches: found.into_iter().filter(is_match).collect(), start, end: cursor }
+    Completions { matches: found.into_iter().filter(is_match).collect(), start, end: cursor }
 }
 
 /// Where the word begins that stands at the end of a text. A path in quotes is one word.
@@ -73,7 +73,7 @@ mod tests {
         let cursor = text.chars().position(|letter| letter == '|').unwrap();
         let text = text.replace('|', "");
         let notebooks = || ["a.ipynb", "sub/b.ipynb", "my notes.ipynb"].map(str::to_owned).into();
-        let Matches { matches, start, end } = complete(&text, cursor, mode, notebooks);
+        let Completions { matches, start, end } = complete(&text, cursor, mode, notebooks);
         (matches, text.chars().skip(start).take(end - start).collect())
     }
 

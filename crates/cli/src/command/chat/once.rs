@@ -1,7 +1,10 @@
 //! One message and its answer, as plain text for a pipe or as JSON for a program. Whatever is not the answer goes beside it.
 
-use cellist_assistant::Stop;
-use cellist_host::{Approval, ChatAsk, ChatReply, Ending, Heard, HostClient, Reply, Told, Usage};
+use cellist_assistant::StopScope;
+use cellist_host::{
+    AnswerEnding, Approval, ChatAsk, ChatReply, ConversationUpdate, HostClient, Reply, TokenUsage,
+    TranscriptEntry,
+};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -41,20 +44,21 @@ pub(super) async fn answer(
                 _ = interrupted => {
                     if !is_ours && withdraw(client, &name, &message).await? {
                         record.aside("note: the message was withdrawn before it was answered");
-                        return record.end(setup, &Ending::Stopped, Usage::default());
+                        return record.end(setup, &AnswerEnding::Stopped, TokenUsage::default());
                     }
-                    chat(client, ChatAsk::Stop { chat: name.clone(), stop: Stop::Answer }).await?;
+                    chat(client, ChatAsk::Stop { chat: name.clone(), stop: StopScope::Answer }).await?;
                 }
             }
         };
-        let ChatReply::Heard(Heard { told, next, answering, waiting, mark: now, .. }) = reply else {
+        let ChatReply::Heard(ConversationUpdate { told, next, answering, waiting, mark: now, .. }) = reply
+        else {
             return Err(unexpected(&Reply::Chat(reply)));
         };
         // Where nothing is under way any more, there is nothing to wait for.
         (from, mark) = (next, answering.as_ref().map(|_| now));
         if told.is_empty() && answering.is_none() {
             record.aside("note: somebody has withdrawn the message before it was answered");
-            return record.end(setup, &Ending::Stopped, Usage::default());
+            return record.end(setup, &AnswerEnding::Stopped, TokenUsage::default());
         }
         let place = waiting.iter().position(|waiting| waiting.message == message).map_or(0, |at| at + 1);
         if place != before && place > 0 && format == Format::People {
@@ -62,11 +66,11 @@ pub(super) async fn answer(
         }
         before = place;
         for told in told {
-            is_ours |= matches!(&told, Told::Asked { message: asked, .. } if *asked == message);
+            is_ours |= matches!(&told, TranscriptEntry::Asked { message: asked, .. } if *asked == message);
             if !is_ours {
                 continue;
             }
-            if let Told::Question { id, path } = &told {
+            if let TranscriptEntry::Question { id, path } = &told {
                 print_aside(&match path {
                     None => "note: code was not run: nobody is there to be asked; --yes allows it".to_owned(),
                     Some(path) => format!(
@@ -107,19 +111,19 @@ impl Record {
     }
 
     /// Takes what was told; the end is given back.
-    fn take(&mut self, told: Told) -> Option<(Ending, Usage)> {
+    fn take(&mut self, told: TranscriptEntry) -> Option<(AnswerEnding, TokenUsage)> {
         match told {
-            Told::Asked { turn, notes, .. } => {
+            TranscriptEntry::Asked { turn, notes, .. } => {
                 notes.iter().for_each(|note| self.aside(&format!("note: {note}")));
                 (self.turn, self.notes) = (turn, notes);
             }
-            Told::Text(more) => self.text.push_str(&more),
-            Told::Call { id, tool, arguments } => {
+            TranscriptEntry::Text(more) => self.text.push_str(&more),
+            TranscriptEntry::Call { id, tool, arguments } => {
                 self.settle();
                 self.aside(&format!("{tool} {}", short(&arguments)));
                 self.calls.push(json!({ "id": id, "tool": tool, "arguments": arguments }));
             }
-            Told::Result { id, text, images, is_failure, .. } => {
+            TranscriptEntry::Result { id, text, images, is_failure, .. } => {
                 if is_failure {
                     self.aside(text.lines().next().unwrap_or_default());
                 }
@@ -129,15 +133,18 @@ impl Record {
                     call["is_failure"] = json!(is_failure);
                 }
             }
-            Told::Again { message, .. } => {
+            TranscriptEntry::Again { message, .. } => {
                 self.text.truncate(self.settled);
                 self.aside(&format!("note: {message}; asked again"));
             }
-            Told::Ended { ending, usage } => {
+            TranscriptEntry::Ended { ending, usage } => {
                 self.settle();
                 return Some((ending, usage));
             }
-            Told::Question { .. } | Told::Verdict { .. } | Told::Proposal { .. } | Told::Undone { .. } => {}
+            TranscriptEntry::Question { .. }
+            | TranscriptEntry::Verdict { .. }
+            | TranscriptEntry::Proposal { .. }
+            | TranscriptEntry::Undone { .. } => {}
         }
         None
     }
@@ -162,22 +169,22 @@ impl Record {
         }
     }
 
-    fn end(self, setup: &Setup, ending: &Ending, usage: Usage) -> Result<Answer, CliError> {
+    fn end(self, setup: &Setup, ending: &AnswerEnding, usage: TokenUsage) -> Result<Answer, CliError> {
         let exit = match ending {
-            Ending::Done => Exit::Done,
-            Ending::Stopped => Exit::Interrupted,
-            Ending::TooLong | Ending::TooManySteps | Ending::Refused => Exit::CodeFailed,
-            Ending::Failed { message, hint } => {
+            AnswerEnding::Done => Exit::Done,
+            AnswerEnding::Stopped => Exit::Interrupted,
+            AnswerEnding::TooLong | AnswerEnding::TooManySteps | AnswerEnding::Refused => Exit::CodeFailed,
+            AnswerEnding::Failed { message, hint } => {
                 return Err(
                     CliError::new(FailureKind::Provider, Exit::NoKernel, message.clone()).with_hint(hint)
                 );
             }
         };
         let said = match ending {
-            Ending::TooLong => Some("note: the answer may not be longer: see chat.max_tokens"),
-            Ending::TooManySteps => Some("note: the answer had too many steps: see chat.max_steps"),
-            Ending::Refused => Some("note: the provider did not want to go on"),
-            Ending::Done | Ending::Stopped | Ending::Failed { .. } => None,
+            AnswerEnding::TooLong => Some("note: the answer may not be longer: see chat.max_tokens"),
+            AnswerEnding::TooManySteps => Some("note: the answer had too many steps: see chat.max_steps"),
+            AnswerEnding::Refused => Some("note: the provider did not want to go on"),
+            AnswerEnding::Done | AnswerEnding::Stopped | AnswerEnding::Failed { .. } => None,
         };
         if let Some(said) = said {
             self.aside(said);

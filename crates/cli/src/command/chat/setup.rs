@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cellist_assistant::{Ask, CannotAsk, Keys, MessageId, Place, Words};
+use cellist_assistant::{ApiKeys, ChatRequest, ChatScope, MessageId, SetupError, UserMessage};
 use cellist_settings::{Home, RunCode, Settings};
 use cellist_tools::redaction::Redaction;
 use cellist_tools::{EditorSelection, EditorState, Mode};
@@ -18,7 +18,7 @@ pub(super) struct Setup {
     pub(super) notebook: PathBuf,
     pub(super) settings: Settings,
     pub(super) mode: Mode,
-    shared: cellist_assistant::Setup,
+    shared: cellist_assistant::AssistantSetup,
     front: EditorState,
     outputs: Vec<String>,
 }
@@ -36,8 +36,8 @@ impl Setup {
             target.path.canonicalize().map_err(|error| CliError::unreadable(&target.path, &error))?;
         let (cwd, home) = (working_folder(None)?, Home::from_env());
         let environment = arguments.flags.environment();
-        let keys = Keys::among(&environment.variables());
-        let place = Place {
+        let keys = ApiKeys::from_variables(&environment.variables());
+        let place = ChatScope {
             home,
             cwd,
             environment,
@@ -45,7 +45,7 @@ impl Setup {
             keys,
             notebook: notebook.clone(),
         };
-        let shared = cellist_assistant::Setup::read(place, |chat| {
+        let shared = cellist_assistant::AssistantSetup::read(place, |chat| {
             if let Some(model) = &arguments.model {
                 chat.model = Some(model.clone());
             }
@@ -62,10 +62,10 @@ impl Setup {
     }
 
     /// A message in a mode.
-    pub(super) fn message(&self, words: &str, mode: Mode) -> Box<Ask> {
+    pub(super) fn message(&self, words: &str, mode: Mode) -> Box<ChatRequest> {
         let (front, outputs) = (self.front.clone(), self.outputs.clone());
-        let words = Words { id: MessageId::random(), words: words.to_owned(), mode, front, outputs };
-        Box::new(self.shared.message(words))
+        let words = UserMessage { id: MessageId::random(), words: words.to_owned(), mode, front, outputs };
+        Box::new(self.shared.request(words))
     }
 
     /// The notebooks that a message may point at.
@@ -83,12 +83,12 @@ impl Setup {
     }
 }
 
-fn refused(error: CannotAsk) -> CliError {
+fn refused(error: SetupError) -> CliError {
     let hint = error.hint();
     match error {
-        CannotAsk::Settings(faults) => faults.into(),
-        CannotAsk::NoAccount(none) => CliError::input(FailureKind::NoModel, none.to_string()).with_hint(hint),
-        CannotAsk::Prompt(bad) => {
+        SetupError::Settings(faults) => faults.into(),
+        SetupError::Account(none) => CliError::input(FailureKind::NoModel, none.to_string()).with_hint(hint),
+        SetupError::Prompt(bad) => {
             CliError::input(FailureKind::BadPromptFile, bad.to_string()).with_hint(hint)
         }
     }

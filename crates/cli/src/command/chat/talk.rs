@@ -1,10 +1,12 @@
 //! A conversation on a terminal: what is typed is sent, and the answer is drawn as it comes.
 
-use cellist_assistant::Stop;
-use cellist_host::{Approval, ChatAsk, ChatReply, Heard, HostClient, MessageId, Reply, Told};
+use cellist_assistant::StopScope;
+use cellist_host::{
+    Approval, ChatAsk, ChatReply, ConversationUpdate, HostClient, MessageId, Reply, TranscriptEntry,
+};
 use cellist_settings::Home;
 use cellist_tools::Mode;
-use cellist_tui::{Console, Entered, Talk, Wanted, size};
+use cellist_tui::{ChatView, Console, PromptOutcome, UserSignal, size};
 use serde_json::json;
 
 use super::completion::complete;
@@ -31,7 +33,7 @@ Ctrl-C                stops an answer, or withdraws a message that waits";
 struct Screen<'a> {
     client: &'a HostClient,
     setup: &'a Setup,
-    talk: Talk,
+    talk: ChatView,
     paint: Paint,
     console: Console,
     typed: Typed,
@@ -54,7 +56,7 @@ pub(super) async fn talk(client: &HostClient, setup: &Setup, is_new: bool) -> Re
     let mut screen = Screen {
         client,
         setup,
-        talk: Talk::new(paint.is_on()),
+        talk: ChatView::new(paint.is_on()),
         paint,
         console,
         typed,
@@ -80,12 +82,12 @@ impl Screen<'_> {
             let label = format!("{}> ", mode.as_str());
             let ways = |text: &str, cursor| complete(text, cursor, mode, || setup.notebooks());
             let line = match self.console.ask(&label, ways).await {
-                Entered::Words(line) => line,
-                Entered::Dropped => {
+                PromptOutcome::Words(line) => line,
+                PromptOutcome::Dropped => {
                     self.say("Ctrl-D leaves");
                     continue;
                 }
-                Entered::Leave => return Ok(()),
+                PromptOutcome::Leave => return Ok(()),
             };
             match line.trim() {
                 "" => {}
@@ -124,7 +126,10 @@ impl Screen<'_> {
         while self.from < told {
             let heard = self.heard().await?;
             heard.told.iter().for_each(|told| self.show(told, true));
-            let is_open = !matches!(heard.told.last(), Some(Told::Ended { .. } | Told::Undone { .. }));
+            let is_open = !matches!(
+                heard.told.last(),
+                Some(TranscriptEntry::Ended { .. } | TranscriptEntry::Undone { .. })
+            );
             if heard.answering.is_some() && is_open && self.from >= told {
                 for (id, is_file) in open_questions(&heard.told) {
                     self.decide(&id, is_file).await?;
@@ -141,8 +146,8 @@ impl Screen<'_> {
         loop {
             let heard = tokio::select! {
                 heard = hear(self.client, &self.name, self.from, mark) => heard?,
-                wanted = self.console.wanted() => {
-                    if wanted == Wanted::Leave {
+                wanted = self.console.stop_requested() => {
+                    if wanted == UserSignal::Leave {
                         self.is_left = true;
                         return Ok(());
                     }
@@ -153,7 +158,7 @@ impl Screen<'_> {
                         return Ok(());
                     }
                     stops += 1;
-                    let stop = if stops > 1 { Stop::Kernel } else { Stop::Answer };
+                    let stop = if stops > 1 { StopScope::Kernel } else { StopScope::Answer };
                     chat(self.client, ChatAsk::Stop { chat: self.name.clone(), stop }).await?;
                     continue;
                 }
@@ -176,15 +181,17 @@ impl Screen<'_> {
             }
             let open = open_questions(&heard.told);
             for told in &heard.told {
-                if let (Told::Asked { message, .. }, Some(ours)) = (told, &message) {
+                if let (TranscriptEntry::Asked { message, .. }, Some(ours)) = (told, &message) {
                     is_ours |= message == ours;
                 }
                 self.show(told, !is_ours);
                 match told {
-                    Told::Question { id, path } if open.contains(&(id.clone(), path.is_some())) => {
+                    TranscriptEntry::Question { id, path }
+                        if open.contains(&(id.clone(), path.is_some())) =>
+                    {
                         self.decide(id, path.is_some()).await?;
                     }
-                    Told::Ended { .. } if is_ours => {
+                    TranscriptEntry::Ended { .. } if is_ours => {
                         if heard.runs_on {
                             self.say("what was begun still runs; /stop interrupts it");
                         }
@@ -196,7 +203,7 @@ impl Screen<'_> {
         }
     }
 
-    async fn heard(&mut self) -> Result<Heard, CliError> {
+    async fn heard(&mut self) -> Result<ConversationUpdate, CliError> {
         let heard = hear(self.client, &self.name, self.from, Some(u64::MAX)).await?;
         self.from = heard.next;
         Ok(heard)
@@ -210,8 +217,8 @@ impl Screen<'_> {
         };
         let entered = self.console.decide(question).await;
         let words = match &entered {
-            Entered::Words(words) => words.trim(),
-            Entered::Dropped | Entered::Leave => "n",
+            PromptOutcome::Words(words) => words.trim(),
+            PromptOutcome::Dropped | PromptOutcome::Leave => "n",
         };
         let verdict = match words {
             "y" | "Y" | "yes" => Approval::Once,
@@ -225,7 +232,7 @@ impl Screen<'_> {
 
     /// Interrupts what an answer has left running.
     async fn interrupt(&mut self) -> Result<(), CliError> {
-        let stop = ChatAsk::Stop { chat: self.name.clone(), stop: Stop::Kernel };
+        let stop = ChatAsk::Stop { chat: self.name.clone(), stop: StopScope::Kernel };
         let said = match chat(self.client, stop).await? {
             ChatReply::Done(true) => "interrupted",
             _ => "nothing that an answer has begun still runs",
@@ -244,7 +251,7 @@ impl Screen<'_> {
                 self.say(&summary);
                 if is_any {
                     let heard = self.heard().await?;
-                    let is_said = |told: &&Told| matches!(told, Told::Undone { turn: said } if *said == turn);
+                    let is_said = |told: &&TranscriptEntry| matches!(told, TranscriptEntry::Undone { turn: said } if *said == turn);
                     heard.told.iter().filter(|told| !is_said(told)).for_each(|told| self.show(told, true));
                 }
             }
@@ -254,8 +261,8 @@ impl Screen<'_> {
         Ok(())
     }
 
-    fn show(&mut self, told: &Told, is_past: bool) {
-        if let Told::Asked { turn, notes, .. } = told {
+    fn show(&mut self, told: &TranscriptEntry, is_past: bool) {
+        if let TranscriptEntry::Asked { turn, notes, .. } = told {
             self.turn = Some(turn.clone());
             // What was just typed stands on the screen already.
             if !is_past {
@@ -287,20 +294,27 @@ impl Screen<'_> {
 }
 
 /// The calls about which nobody has decided yet, and whether the question is about a file.
-fn open_questions(told: &[Told]) -> Vec<(String, bool)> {
+fn open_questions(told: &[TranscriptEntry]) -> Vec<(String, bool)> {
     let mut open: Vec<(String, bool)> = Vec::new();
     for told in told {
         match told {
-            Told::Question { id, path } => open.push((id.clone(), path.is_some())),
-            Told::Verdict { id, .. } | Told::Result { id, .. } => open.retain(|(known, _)| known != id),
-            Told::Ended { .. } => open.clear(),
+            TranscriptEntry::Question { id, path } => open.push((id.clone(), path.is_some())),
+            TranscriptEntry::Verdict { id, .. } | TranscriptEntry::Result { id, .. } => {
+                open.retain(|(known, _)| known != id)
+            }
+            TranscriptEntry::Ended { .. } => open.clear(),
             _ => {}
         }
     }
     open
 }
 
-async fn hear(client: &HostClient, name: &str, from: usize, mark: Option<u64>) -> Result<Heard, CliError> {
+async fn hear(
+    client: &HostClient,
+    name: &str,
+    from: usize,
+    mark: Option<u64>,
+) -> Result<ConversationUpdate, CliError> {
     match chat(client, ChatAsk::Hear { chat: name.to_owned(), from, mark }).await? {
         ChatReply::Heard(heard) => Ok(heard),
         other => Err(unexpected(&Reply::Chat(other))),

@@ -261,7 +261,7 @@ fn a_hostile_provider_ends_its_answer_and_not_the_chat() {
                 stream.write_all(&[b'x'; 0x10000])?;
             }
         },
-        "one piece of its answer is too long",
+        "an event is too long",
     );
     check(
         |stream| {

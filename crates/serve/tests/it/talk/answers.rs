@@ -1,6 +1,6 @@
 //! Streamed answers, queued messages, and pages that reconnect.
 
-use cellist_assistant::Keys;
+use cellist_assistant::ApiKeys;
 use serde_json::json;
 use testkit::Said;
 
@@ -151,7 +151,7 @@ async fn the_users_key_goes_to_the_provider_only() {
     let mut room = Room::new([Said::call("python", json!({ "code": show })), Said::text(&["None."])]).await;
     room.settings("run_code = \"allow\"\n");
     let variables = [("CELLIST_CHAT_API_KEY", "hush-hush-hush")].into_iter().collect();
-    room.site.opened.keys = Keys::among(&variables);
+    room.site.opened.keys = ApiKeys::from_variables(&variables);
     let mut page = room.page().await;
     send(&mut page, message("agent", "look for it")).await;
     let told = until(&mut page, "ended").await;

@@ -44,10 +44,7 @@ async fn rewinding_removes_later_turns_and_keeps_the_persons_edits() {
     let told = until(&mut page, "undone").await;
     assert_eq!(find(&told, "undone")["turn"], turns[0]);
     assert_eq!(room.sources(), ["x = 1", "y = 10"]);
-    assert_eq!(
-        page.on_chat("restore", restore(&turns[0])).await,
-        restored("Nothing was to be taken back", false)
-    );
+    assert_eq!(page.on_chat("restore", restore(&turns[0])).await, restored("Nothing to undo", false));
     let unknown = page.on_chat("restore", restore(&json!("nowhere"))).await;
     assert_eq!(unknown["Err"]["kind"], json!("no_such_turn"));
 
@@ -57,7 +54,7 @@ async fn rewinding_removes_later_turns_and_keeps_the_persons_edits() {
     let busy = page.on_chat("restore", restore(&turns[0])).await;
     assert_eq!(busy["Err"]["kind"], json!("answering"));
     let sent = room.models.asked()[5].body["messages"].to_string();
-    assert_eq!(sent.matches("The person has taken back").count(), 1, "{sent}");
+    assert_eq!(sent.matches("The user has undone").count(), 1, "{sent}");
     room.models.release();
     until(&mut page, "ended").await;
 }

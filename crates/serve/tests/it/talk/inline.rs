@@ -65,7 +65,7 @@ async fn a_cell_conversation_can_only_propose() {
     let offered = "get_notebook_cells get_cell_outputs search_notebook notebook_kernel read get_variables wait read_artifact propose_change";
     assert_eq!(tools(&asked[0]).join(" "), offered);
     let sent = asked[0].body["messages"].to_string();
-    assert!(sent.contains("- cells: 2") && sent.contains("What cell a shows"), "{sent}");
+    assert!(sent.contains("- cells: 2") && sent.contains("Output of cell a"), "{sent}");
     assert!(asked[0].body["system"][0]["text"].as_str().unwrap().contains("`propose_change`"));
 
     // The next message about the cell continues there, also on a page that reconnected.

@@ -1,18 +1,18 @@
-//! What cells show.
+//! Every kind of output.
 
 use cellist_output::{MimeBundle, Output, RawJson, StreamName};
 
 use super::*;
 
 #[test]
-fn an_error_is_a_block_of_its_own() {
+fn an_error_is_marked_by_a_bar() {
     let traceback = "\u{1b}[31mTraceback (most recent call last)\u{1b}[39m\n  File \"<cell>\", line 1, in <module>\n    frame = load('data.csv')\nFileNotFoundError: no such file: 'data.csv'";
     let error = |traceback: &str| Output::Error {
         name: "FileNotFoundError".into(),
         message: "no such file: 'data.csv'".into(),
         traceback: traceback.lines().map(str::to_owned).collect(),
     };
-    let block = Block { state: State::Failed, ..showing(&[printed("reading\n"), error(traceback)]) };
+    let block = CellBlock { state: BlockState::Failed, ..showing(&[printed("reading\n"), error(traceback)]) };
     insta::assert_snapshot!(screens(&block), @r#"
     - folded at 40
     ✗ [3] load the data  failed · 0.42 s
@@ -50,7 +50,7 @@ fn an_error_is_a_block_of_its_own() {
       ▌ FileNotFoundError: no such file: 'data.csv'
     = unfolded at 160
     "#);
-    insta::assert_snapshot!(screens(&Block { state: State::Failed, ..showing(&[error("")]) }), @"
+    insta::assert_snapshot!(screens(&CellBlock { state: BlockState::Failed, ..showing(&[error("")]) }), @"
     - folded at 40
     ✗ [3] load the data  failed · 0.42 s
     │ frame = load('data.csv')
@@ -75,7 +75,7 @@ fn an_error_is_a_block_of_its_own() {
 }
 
 #[test]
-fn json_is_a_tree() {
+fn json_is_shown_as_a_tree() {
     let json =
         RawJson::new(r#"{"name":"alpha","tags":["a","b"],"size":{"width":640,"height":1e3}}"#).unwrap();
     let data =
@@ -115,7 +115,7 @@ fn json_is_a_tree() {
 }
 
 #[test]
-fn a_table_of_html_is_a_table() {
+fn an_html_table_is_shown_as_a_table() {
     let html = "<table><thead><tr><th></th><th>name</th><th>remark</th></tr></thead><tbody>\
         <tr><th>0</th><td>alpha</td><td>the first of them, and the one with the longest remark</td></tr>\
         <tr><th>1</th><td>beta</td><td>2.5</td></tr></tbody></table>";
@@ -155,7 +155,7 @@ fn a_table_of_html_is_a_table() {
 }
 
 #[test]
-fn markdown_is_laid_out() {
+fn markdown_is_rendered() {
     let data = MimeBundle::text(
         "text/markdown",
         "## Result\n\nThe *mean* is `2.5`, which is what was expected of it.\n\n- one\n- two",
@@ -199,10 +199,10 @@ fn markdown_is_laid_out() {
       • two
     = unfolded at 160
     ");
-    let block = Block {
-        source: Source::Markdown("# Title\n\nprose".into()),
+    let block = CellBlock {
+        source: BlockSource::Markdown("# Title\n\nprose".into()),
         label: "[0]".into(),
-        ..Block::default()
+        ..CellBlock::default()
     };
     insta::assert_snapshot!(screens(&block), @"
     - folded at 40
@@ -219,7 +219,7 @@ fn markdown_is_laid_out() {
 }
 
 #[test]
-fn status_events_are_a_section_at_the_end() {
+fn status_events_come_last() {
     let event = |json: &str| {
         Output::display(MimeBundle::new().with("application/x-cellist-status", RawJson::new(json).unwrap()))
     };
@@ -256,9 +256,9 @@ fn status_events_are_a_section_at_the_end() {
 }
 
 #[test]
-fn a_warning_and_a_picture_in_words() {
+fn a_notice_has_a_warning_sign() {
     let mut block = showing(&[Output::stream(StreamName::Stderr, "careful\n")]);
-    block.pieces.push(Piece::Warning("showing 40 of 9,000 lines; the whole is artifact://3f9a".into()));
+    block.pieces.push(OutputPiece::Warning("showing 40 of 9,000 lines; the whole is artifact://3f9a".into()));
     insta::assert_snapshot!(screens(&block), @"
     - folded at 40
     ✓ [3] load the data  0.42 s
@@ -288,7 +288,7 @@ fn a_warning_and_a_picture_in_words() {
 }
 
 #[test]
-fn a_drawing_and_a_picture_that_cannot_be_read_are_said_with_their_text() {
+fn images_that_cannot_be_shown_are_described_with_their_text() {
     let shown = |mime: &str, data: &str, plain: &str| {
         Output::display(MimeBundle::text(mime, data).with("text/plain", plain.to_owned()))
     };
