@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 use cellist_platform::contained::catch;
 use cellist_platform::fault::{self, Site};
@@ -20,8 +21,11 @@ impl FolderWatch {
     /// Watches the folder of a file, not the file: those who save by renaming put another one there.
     pub(super) fn new(path: &Path) -> FolderWatch {
         let changed = Arc::new(Notify::new());
-        // The library panics where it gets no thread. Without a watcher, a look before each change has to do.
-        let watcher = catch(|| watch(path.to_owned(), Arc::clone(&changed)).ok()).ok().flatten();
+        // The library panics where it gets no thread, and aborts in its destructor then, so a thread is tried first. Without
+        // a watcher, a look before each change has to do.
+        let has_thread = thread::Builder::new().spawn(|| ()).is_ok_and(|thread| thread.join().is_ok());
+        let watching = || has_thread.then(|| watch(path.to_owned(), Arc::clone(&changed)).ok()).flatten();
+        let watcher = catch(watching).ok().flatten();
         FolderWatch { _watcher: watcher, changed }
     }
 
