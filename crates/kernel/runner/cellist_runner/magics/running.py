@@ -45,7 +45,10 @@ class RunningMagics:
             exec(code, namespace)
         except SystemExit as end:
             if end.code not in (None, 0):
-                raise
+                self.shell.showtraceback()
+        except Exception:
+            # The program failed, and the cell goes on.
+            self.shell.showtraceback()
         finally:
             sys.argv, sys.modules["__main__"], sys.path[:] = kept
             if shared:

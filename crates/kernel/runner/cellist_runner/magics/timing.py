@@ -1,5 +1,7 @@
 """Magics that measure how long code takes."""
 
+import _ast
+
 from ..base import library, load, state
 from .profiling import leading_options
 
@@ -71,13 +73,13 @@ class TimingMagics:
 
     def cell_timeit(self, line, cell):
         """Times code by running it often."""
-        timeit, time = library("timeit"), library("time")
+        time = library("time")
         words, rest = leading_options(line, "nrtpv")
         given = dict(library("getopt").getopt(words, "n:r:t:cp:qov:")[0])
         setup, code = ("pass", rest) if cell is None else (rest or "pass", cell)
         code, setup = load("syntax").python_source(code), load("syntax").python_source(setup)
         begun = time.perf_counter()
-        timer = timeit.Timer(code, setup, timer=time.perf_counter, globals=self.shell.user_ns)
+        timer = loop_timer(code, setup, self.shell.user_ns)
         compiled = time.perf_counter() - begun
         loops = int(given.get("-n", 0)) or enough_loops(timer)
         times = timer.repeat(int(given.get("-r", 7)), loops)
@@ -90,6 +92,50 @@ class TimingMagics:
                 )
             print(result)
         return result if "-o" in given else None
+
+
+LOOP = """def inner(_it, _timer):
+    setup
+    _t0 = _timer()
+    for _i in _it:
+        stmt
+    _t1 = _timer()
+    return _t1 - _t0
+"""
+
+
+def loop_timer(code, setup, variables):
+    """A timer of Python's own kind that runs code in a loop, in which statements keep the numbers of their lines."""
+    timeit, made = library("timeit"), {}
+    tree, body = parsed(LOOP), parsed(code).body
+    start = parsed(setup).body
+    for part, name in ((start, "setup"), (body, "stmt")):
+        # As a part of a function, some statements would pass that are wrong by themselves.
+        compile(_ast.Module(part, []), "<magic-timeit-%s>" % name, "exec", 0, True)
+    inner = tree.body[0].body
+    inner[2].body = body or parsed("pass").body
+    inner[0:1] = start
+    exec(compile(library("ast").fix_missing_locations(tree), "<magic-timeit>", "exec", 0, True), variables, made)
+
+    class Timer(timeit.Timer):
+        def timeit(self, number=1000000):
+            collector = library("gc")
+            enabled = collector.isenabled()
+            collector.disable()
+            try:
+                return self.inner(library("itertools").repeat(None, number), self.timer)
+            finally:
+                if enabled:
+                    collector.enable()
+
+    timer = Timer(timer=library("time").perf_counter)
+    timer.inner = made["inner"]
+    return timer
+
+
+def parsed(source):
+    """The tree of some code."""
+    return compile(source, "<unknown>", "exec", _ast.PyCF_ONLY_AST, True)
 
 
 def enough_loops(timer):

@@ -213,3 +213,31 @@ async fn pylab_imports_all_names_and_tells_of_those_that_it_took() {
         .await;
     session.end().await;
 }
+
+#[tokio::test]
+async fn a_program_that_fails_in_run_shows_its_error_and_the_cell_goes_on() {
+    for python in [bare_python(), full_python()] {
+        let bed = Bed::with(python);
+        bed.file("failing.py", "made = 3\ndef f():\n    return {}[1]\nf()\n");
+        bed.file("ending.py", "import sys\nsys.exit(0)\n");
+        bed.file("cells.ipy", "kept = 4\nkept\n");
+        let session = bed.start().await;
+        session
+            .check(&[
+                ("%run failing.py\nprint(made)", "error KeyError: 1\nstdout 3\\n"),
+                ("%tb", "error KeyError: 1"),
+                ("%run ending.py", ""),
+                ("%run cells.ipy", ""),
+                ("kept", "result text/plain=4"),
+                ("%timeit -n1 -r1 {}[2]", "error KeyError: 2\nfailed"),
+                (
+                    "%timeit return 3",
+                    "error SyntaxError: 'return' outside function (<magic-timeit-stmt>, line 1)\nfailed",
+                ),
+            ])
+            .await;
+        let traceback = session.run("%run failing.py").await.error().unwrap().2;
+        assert!(traceback.contains("failing.py") && !traceback.contains("cellist"), "{traceback}");
+        session.end().await;
+    }
+}
