@@ -88,9 +88,9 @@ def find_code(shell, target, raw=True, search_names=False):
             raise ValueError("'%s' is a directory, not a regular file." % target)
     try:
         value = eval(target, shell.user_ns)
-    except Exception:
+    except Exception as error:
         problem = "'%s' was not found in history, as a file, url, nor in the user namespace." % target
-        raise ValueError(problem) from None
+        raise ValueError(problem) from error
     if isinstance(value, str):
         return value
     if isinstance(value, Macro):
