@@ -40,6 +40,8 @@ pub struct View {
     pub notices: Vec<String>,
     /// How many notices there were, also those that are not kept.
     pub(super) noted: usize,
+    /// How many writes of other programs were taken in.
+    pub(super) absorbed: usize,
 }
 
 impl View {

@@ -72,7 +72,7 @@ impl Document {
         mut cancel: Cancel,
     ) -> Result<RunReport, RunError> {
         let begun = Instant::now();
-        let View { notebook, noted, .. } = View::clone(&self.view());
+        let View { notebook, noted, absorbed, .. } = View::clone(&self.view());
         let runs = |id: &&CellId| notebook.position(id).is_some_and(|at| is_run(&notebook.cells()[at]));
         let cells: Vec<CellId> = batch.cells.iter().filter(runs).cloned().collect();
         self.mark_waiting(cells.clone()).await?;
@@ -129,10 +129,15 @@ impl Document {
                 break;
             }
         }
-        sessions.flush_late(&batch.call.key).await;
+        // Late output finds its cell by the newest view, which has the end of the run.
         resting.done().await?;
+        sessions.flush_late(&batch.call.key).await;
         let unsaved = self.save().await.err().map(unsaved);
-        notices.extend(self.view().notices_since(noted));
+        let view = self.view();
+        notices.extend(view.notices_since(noted));
+        if view.absorbed > absorbed {
+            notices.push("the notebook was changed by another program meanwhile; both are kept".to_owned());
+        }
         let report = RunReport {
             notebook: self.path().to_owned(),
             status,

@@ -62,6 +62,8 @@ pub(super) struct Task {
     notices: Vec<String>,
     /// How many notices there were, also those that are not kept.
     noted: usize,
+    /// How many writes of other programs were taken in.
+    absorbed: usize,
     /// The version of the last save, if that failed.
     failed: Option<u64>,
     history: History,
@@ -136,6 +138,7 @@ impl Task {
             conflicts: 0,
             noted: notices.len(),
             notices,
+            absorbed: 0,
             failed: None,
             history,
             unpublished: None,
@@ -153,6 +156,7 @@ impl Task {
             problem: None,
             noted: notices.len(),
             notices,
+            absorbed: 0,
         }
     }
 
@@ -432,6 +436,7 @@ impl Task {
             }
             Err(error) => return self.note(vec![error.to_string()]),
         };
+        self.absorbed += 1;
         let is_all = self.state.notebook().revision() == in_file.revision();
         let was_clean = self.saved == before;
         self.base = match is_all {
@@ -465,7 +470,8 @@ impl Task {
                 && Arc::ptr_eq(&view.review, self.state.review())
                 && Arc::ptr_eq(&view.conditions, self.state.conditions())
                 && view.problem == self.problem
-                && view.notices == self.notices;
+                && view.notices == self.notices
+                && view.absorbed == self.absorbed;
             if !is_same {
                 *view = Arc::new(View {
                     conditions: Arc::clone(self.state.conditions()),
@@ -476,6 +482,7 @@ impl Task {
                     problem: self.problem.clone(),
                     notices: self.notices.clone(),
                     noted: self.noted,
+                    absorbed: self.absorbed,
                 });
             }
             !is_same

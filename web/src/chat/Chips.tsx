@@ -61,7 +61,11 @@ export function Chips() {
         />
       ))}
       {whole.length > MOST ? (
-        <Chip label={`${whole.length} cells`} title="Attached in full" onRemove={() => (selected.value = [])} />
+        <Chip
+          label={`${whole.length} cells`}
+          title="Attached in full"
+          onRemove={() => (selected.value = [])}
+        />
       ) : (
         whole.map((id) => (
           <Chip key={id} label={nameOf(id)} title="Attached in full" onRemove={() => without(selected, id)} />

@@ -90,6 +90,7 @@ for (const theme of ['light', 'dark']) {
         document.activeElement.blur()
       })
       await page.mouse.move(1300, 600)
+      await page.locator('.toast').waitFor({ state: 'detached' })
       await page.waitForFunction(() => [...document.images].every((image) => image.complete))
       await page.screenshot({ path: `${SHOTS}/page-${theme}.png`, animations: 'disabled' })
     }

@@ -295,7 +295,8 @@ impl Reading {
         let told = running.python && name == "UsageError";
         if status == Status::Error && !running.raised && !name.is_empty() && !told {
             let message = reply.evalue.unwrap_or_default();
-            let traceback = reply.traceback;
+            // IPython sends the traceback that it showed last, which may be that of an earlier exception.
+            let traceback = if running.python { Vec::new() } else { reply.traceback };
             items.push(OutputItem::Event(Event::Failure { name, message, traceback }));
         }
         let execution_count = if running.hidden { None } else { reply.execution_count };

@@ -74,6 +74,7 @@ impl fmt::Display for Transcript {
     }
 }
 
+// Everything that a line may hold, flat, so that a line is easy to write by hand.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TranscriptLine {

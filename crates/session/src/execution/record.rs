@@ -425,4 +425,33 @@ mod tests {
         record.apply(&error);
         assert!(record.text().contains("line 3, in f") && !record.is_folded);
     }
+
+    #[test]
+    fn an_exception_that_the_kernel_has_not_shown_is_told_and_is_no_output() {
+        let mut record = Record::new(Reading::new(Limits::for_screen(), Ansi::Remove));
+        let failure = Event::Failure { name: "E".into(), message: "m".into(), traceback: Vec::new() };
+        record.apply(&failure);
+        record.buffer.lock().apply(failure);
+        assert_eq!(record.text(), "E: m\n");
+        assert!(record.raised.is_some() && record.buffer.lock().outputs().is_empty());
+    }
+
+    #[test]
+    fn the_text_of_a_cell_stays_when_a_widget_clears_its_own() {
+        let steps = r#"{"execute": null}
+{"event": "stream", "name": "stdout", "text": "before\n"}
+{"event": "comm", "id": "w", "comm": {"kind": "message", "request": "r", "data": {"state": {"msg_id": "r"}}}}
+{"event": "stream", "name": "stdout", "text": "inside\n"}
+{"event": "clear_output"}
+{"event": "comm", "id": "w", "comm": {"kind": "message", "request": "r", "data": {"state": {"msg_id": ""}}}}"#;
+        let transcript: cellist_kernel::scripted::Transcript = steps.parse().unwrap();
+        let mut record = Record::new(Reading::new(Limits::for_screen(), Ansi::Remove));
+        for step in &transcript.executions[0].steps {
+            let cellist_kernel::scripted::TranscriptStep::Event(event) = step else { continue };
+            record.apply(event);
+        }
+        assert_eq!(record.text(), "before\ninside\n");
+        record.apply(&Event::ClearOutput { wait: false });
+        assert_eq!(record.text(), "");
+    }
 }

@@ -116,8 +116,7 @@ fn an_error_that_only_the_reply_tells_is_no_output() {
     let raised =
         json!({"status": "error", "ename": "E", "evalue": "m", "traceback": ["t"], "execution_count": 3});
     let (name, message, traceback) = ("E".to_owned(), "m".to_owned(), vec!["t".to_owned()]);
-    let failure =
-        Event::Failure { name: name.clone(), message: message.clone(), traceback: traceback.clone() };
+    let failure = Event::Failure { name: name.clone(), message: message.clone(), traceback: Vec::new() };
     assert_eq!(
         told(&[input(), reply(raised.clone()), idle()], false, false),
         [started(Some(3)), failure, done(Status::Error, Some(3), false)]

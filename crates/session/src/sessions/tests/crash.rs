@@ -119,7 +119,7 @@ async fn where_no_file_can_be_opened_idle_sessions_make_room_once() {
     // A second time in a row it is an error, and that of the system.
     bed.mill.failures.lock().unwrap().extend([none_left(), none_left()]);
     let error = bed.start("b", "out 3").done().await.unwrap_err();
-    assert!(error.to_string().contains("Too many open files"), "{error}");
+    assert!(error.to_string().contains("too many open files"), "{error}");
     let report = bed.run("idle", "out 4").await;
     assert_eq!(
         report.cells[0].report.notices,
