@@ -237,7 +237,7 @@ async fn a_program_that_fails_in_run_shows_its_error_and_the_cell_goes_on() {
             ])
             .await;
         let traceback = session.run("%run failing.py").await.error().unwrap().2;
-        assert!(traceback.contains("failing.py") && !traceback.contains("cellist"), "{traceback}");
+        assert!(traceback.contains("failing.py") && !traceback.contains("cellist_runner"), "{traceback}");
         session.end().await;
     }
 }
