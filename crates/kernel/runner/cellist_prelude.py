@@ -82,7 +82,9 @@ def grep(pattern, folder=".", files="*", hidden=False):
             continue
         try:
             with open(path, encoding="utf-8") as file:
-                lines = [(number, line.rstrip("\n")) for number, line in enumerate(file, 1) if wanted.search(line)]
+                lines = [
+                    (number, line.rstrip("\n")) for number, line in enumerate(file, 1) if wanted.search(line)
+                ]
         except (OSError, UnicodeDecodeError):
             continue
         found.extend((path, number, line) for number, line in lines)
@@ -101,7 +103,9 @@ def _walk(folder, hidden):
 
 
 def _matches(path, folder, pattern):
-    return fnmatch.fnmatch(os.path.basename(path), pattern) or fnmatch.fnmatch(os.path.relpath(path, folder), pattern)
+    return fnmatch.fnmatch(os.path.basename(path), pattern) or fnmatch.fnmatch(
+        os.path.relpath(path, folder), pattern
+    )
 
 
 # --- Shell -----------------------------------------------------------------------------------------
@@ -218,7 +222,9 @@ def call_tool(name, arguments):
         raise ToolError(GIVEN.get("why") or "no tools can be called from this kernel")
     body = json.dumps({"session": GIVEN["session"], "tool": name, "arguments": arguments}).encode()
     if len(body) > MOST_BODY:
-        raise ToolError("the arguments of %s are too large: %d bytes, at most %d" % (name, len(body), MOST_BODY))
+        raise ToolError(
+            "the arguments of %s are too large: %d bytes, at most %d" % (name, len(body), MOST_BODY)
+        )
     address = urlsplit(GIVEN["url"])
     connection = http.client.HTTPConnection(address.hostname, address.port)
     headers = {"Authorization": "Bearer " + GIVEN["token"], "Content-Type": "application/json"}
@@ -240,7 +246,9 @@ def call_tool(name, arguments):
         raise ToolError(answer.get("text", "").strip() or "HTTP %d" % response.status)
     text = Answer(answer.get("text", ""))
     text.about = answer.get("about", "")
-    text.images = tuple((image["mime"], base64.b64decode(image["data"])) for image in answer.get("images", ()))
+    text.images = tuple(
+        (image["mime"], base64.b64decode(image["data"])) for image in answer.get("images", ())
+    )
     text.data = answer.get("data")
     return text
 

@@ -51,7 +51,9 @@ class Compiler:
         only_ast = flags | _ast.PyCF_ONLY_AST
         self.raw[filename] = source
         cleanups = self.shell.input_transformers_cleanup
-        text = self._without_percent(load("transforming").changed_lines(cleanups, source) if cleanups else source)
+        text = self._without_percent(
+            load("transforming").changed_lines(cleanups, source) if cleanups else source
+        )
         finishers = self.shell.input_transformers_post
         if text != source or source.lstrip().startswith("%%") or finishers:
             text = load("syntax").python_source(text)
@@ -94,7 +96,12 @@ class Compiler:
             targets = getattr(last, "targets", None) or [getattr(last, "target", None)]
             assigns = isinstance(last, (_ast.Assign, _ast.AugAssign, _ast.AnnAssign))
             if assigns and len(targets) == 1 and isinstance(targets[0], _ast.Name):
-                place = {"lineno": last.lineno, "col_offset": 0, "end_lineno": last.lineno, "end_col_offset": 0}
+                place = {
+                    "lineno": last.lineno,
+                    "col_offset": 0,
+                    "end_lineno": last.lineno,
+                    "end_col_offset": 0,
+                }
                 body.append(_ast.Expr(_ast.Name(targets[0].id, _ast.Load(), **place), **place))
             shown = "last" if isinstance(body[-1], _ast.Expr) else "none"
         count = {"all": len(body), "last": 1}.get(shown, 0) if not hidden else 0

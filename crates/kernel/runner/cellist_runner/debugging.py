@@ -23,7 +23,9 @@ class Pdb(pdb.Pdb):
 
     def get_stack(self, frame, trace):
         """The places of the program, without those of the runner."""
-        stack = [entry for entry in super().get_stack(frame, trace)[0] if not is_ours(entry[0].f_code.co_filename)]
+        stack = [
+            entry for entry in super().get_stack(frame, trace)[0] if not is_ours(entry[0].f_code.co_filename)
+        ]
         return stack, len(stack) - 1
 
     def print_stack_entry(self, frame_lineno, *_arguments, **_keys):
@@ -41,7 +43,9 @@ class Pdb(pdb.Pdb):
         shown = []
         for at, line in enumerate(lines[first : first + self.context], first + 1):
             digits = str(at)
-            start = "-" * (5 - len(digits)) + "> " + digits if at == number else " " * (7 - len(digits)) + digits
+            start = (
+                "-" * (5 - len(digits)) + "> " + digits if at == number else " " * (7 - len(digits)) + digits
+            )
             shown.append("%s %s" % (start, line.rstrip("\n")))
         return "\n".join([head] + shown) + "\n"
 

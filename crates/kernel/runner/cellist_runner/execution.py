@@ -65,14 +65,17 @@ class ExecutionResult:
                 raise error
 
     def __repr__(self):
-        return "<%s object at %x, execution_count=%s error_before_exec=%s error_in_exec=%s info=%r result=%r>" % (
-            type(self).__name__,
-            id(self),
-            self.execution_count,
-            self.error_before_exec,
-            self.error_in_exec,
-            self.info,
-            self.result,
+        return (
+            "<%s object at %x, execution_count=%s error_before_exec=%s error_in_exec=%s info=%r result=%r>"
+            % (
+                type(self).__name__,
+                id(self),
+                self.execution_count,
+                self.error_before_exec,
+                self.error_in_exec,
+                self.info,
+                self.result,
+            )
         )
 
 

@@ -145,7 +145,12 @@ class Figures:
         drawn, self.drawn = self.drawn, False
         matplotlib = sys.modules.get("matplotlib")
         drawn = drawn or not self.closes
-        if drawn and matplotlib is not None and "matplotlib.pyplot" in sys.modules and "cellist_figures" in sys.modules:
+        if (
+            drawn
+            and matplotlib is not None
+            and "matplotlib.pyplot" in sys.modules
+            and "cellist_figures" in sys.modules
+        ):
             if matplotlib.get_backend() == BACKEND:
                 self.show() if self.closes else self.show_changed()
 
@@ -167,7 +172,9 @@ def getfigs(*numbers):
 def import_pylab(variables, everything):
     """Imports numpy and matplotlib into variables; returns the names of those that had other values."""
     made = {}
-    exec("import numpy, matplotlib\nfrom matplotlib import pylab, mlab, pyplot\nnp, plt = numpy, pyplot", made)
+    exec(
+        "import numpy, matplotlib\nfrom matplotlib import pylab, mlab, pyplot\nnp, plt = numpy, pyplot", made
+    )
     if everything:
         exec("from matplotlib.pylab import *\nfrom numpy import *", made)
     made.update(figsize=figsize, getfigs=getfigs, display=display)

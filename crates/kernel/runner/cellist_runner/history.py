@@ -109,4 +109,6 @@ def source_of(path):
     except (SyntaxError, UnicodeError):
         text = data.decode("latin-1")
     lines = text.splitlines(True)
-    return "".join(line for at, line in enumerate(lines) if at > 1 or not re.search("^[ \t\f]*#.*?coding[:=]", line))
+    return "".join(
+        line for at, line in enumerate(lines) if at > 1 or not re.search("^[ \t\f]*#.*?coding[:=]", line)
+    )

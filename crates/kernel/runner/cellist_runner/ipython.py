@@ -56,12 +56,23 @@ def _display(module):
 
 def _capture(module):
     capture = load("capture")
-    module.capture_output, module.CapturedIO, module.RichOutput = capture.Captured, capture.Captured, capture.RichOutput
+    module.capture_output, module.CapturedIO, module.RichOutput = (
+        capture.Captured,
+        capture.Captured,
+        capture.RichOutput,
+    )
 
 
 def _pretty(module):
     ours, types = load("pretty"), load("pretty_types")
-    for name in ("pretty", "pprint", "PrettyPrinter", "RepresentationPrinter", "for_type", "for_type_by_name"):
+    for name in (
+        "pretty",
+        "pprint",
+        "PrettyPrinter",
+        "RepresentationPrinter",
+        "for_type",
+        "for_type_by_name",
+    ):
         setattr(module, name, getattr(ours, name))
     for name in ("CallExpression", "RawText", "RawStringLiteral"):
         setattr(module, name, getattr(types, name))

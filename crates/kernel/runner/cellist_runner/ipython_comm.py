@@ -22,7 +22,7 @@ class BaseComm:
         topic=None,
         _open_data=None,
         _close_data=None,
-        **_keys
+        **_keys,
     ):
         self.comm_id = comm_id or os.urandom(16).hex()
         self.primary = primary
@@ -51,7 +51,9 @@ class BaseComm:
         registry.register_comm(self)
         try:
             names = {"target_name": self.target_name, "target_module": self.target_module}
-            self.publish_msg("comm_open", self._open_data if data is None else data, metadata, buffers, **names)
+            self.publish_msg(
+                "comm_open", self._open_data if data is None else data, metadata, buffers, **names
+            )
             self._closed = False
         except Exception:
             registry.unregister_comm(self)
@@ -132,8 +134,10 @@ class CommManager:
         """A front end opens a comm."""
         content = msg["content"]
         target = content["target_name"]
-        comm = library("importlib").import_module("comm").create_comm(
-            comm_id=content["comm_id"], primary=False, target_name=target
+        comm = (
+            library("importlib")
+            .import_module("comm")
+            .create_comm(comm_id=content["comm_id"], primary=False, target_name=target)
         )
         self.register_comm(comm)
         function = self.targets.get(target)

@@ -36,12 +36,16 @@ class Magics:
             try:
                 found, rest = getopt.getopt(words, opt_str, list(long_opts))
             except getopt.GetoptError as error:
-                raise UsageError('%s (allowed: "%s" %s)' % (error.msg, opt_str, " ".join(long_opts))) from None
+                raise UsageError(
+                    '%s (allowed: "%s" %s)' % (error.msg, opt_str, " ".join(long_opts))
+                ) from None
         options = Options()
         for name, value in found:
             name = name.lstrip("-")
             if name in options and (keys.get("list_all") or isinstance(options[name], list)):
-                options[name] = (options[name] if isinstance(options[name], list) else [options[name]]) + [value]
+                options[name] = (options[name] if isinstance(options[name], list) else [options[name]]) + [
+                    value
+                ]
             else:
                 options[name] = [value] if keys.get("list_all") else value
         if mode == "list":

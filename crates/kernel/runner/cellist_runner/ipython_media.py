@@ -35,9 +35,7 @@ class Video(DisplayObject):
 
     def _repr_html_(self):
         size = "".join(
-            ' %s="%s"' % (name, getattr(self, name))
-            for name in ("width", "height")
-            if getattr(self, name)
+            ' %s="%s"' % (name, getattr(self, name)) for name in ("width", "height") if getattr(self, name)
         )
         source = self.url
         if self.embed:

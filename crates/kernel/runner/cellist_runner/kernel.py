@@ -102,7 +102,12 @@ class Session:
         elif kind in ("display_data", "update_display_data", "execute_result"):
             publish = runner.shell.display_pub.publish
             update = kind == "update_display_data"
-            publish(content.get("data", {}), content.get("metadata"), transient=content.get("transient"), update=update)
+            publish(
+                content.get("data", {}),
+                content.get("metadata"),
+                transient=content.get("transient"),
+                update=update,
+            )
         elif kind == "clear_output":
             runner.shell.display_pub.clear_output(content.get("wait", False))
         elif kind == "error":

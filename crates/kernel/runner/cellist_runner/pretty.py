@@ -274,7 +274,9 @@ def attribute(value, name):
         return None
 
 
-def pretty(value, verbose=False, max_width=MAX_WIDTH, newline="\n", max_seq_length=MAX_SEQ_LENGTH, **printers):
+def pretty(
+    value, verbose=False, max_width=MAX_WIDTH, newline="\n", max_seq_length=MAX_SEQ_LENGTH, **printers
+):
     """The text of a value."""
     output = library("io").StringIO()
     printer = RepresentationPrinter(

@@ -246,7 +246,9 @@ def print_error(value, printer, _cycle):
 
 def print_namespace(value, printer, cycle):
     """A `SimpleNamespace`."""
-    call = CallExpression("namespace", RawText("...")) if cycle else CallExpression("namespace", **vars(value))
+    call = (
+        CallExpression("namespace", RawText("...")) if cycle else CallExpression("namespace", **vars(value))
+    )
     printer.pretty(call)
 
 

@@ -216,7 +216,9 @@ class ZMQInteractiveShell:
         """Runs statements."""
         exec(code, self.user_ns)
 
-    def run_cell(self, raw_cell, store_history=False, silent=False, shell_futures=True, cell_id=None, **_keys):
+    def run_cell(
+        self, raw_cell, store_history=False, silent=False, shell_futures=True, cell_id=None, **_keys
+    ):
         """Runs a cell inside the running one; an error is shown, and is in the result."""
         return load("execution").run_nested(self, raw_cell, store_history, silent, shell_futures, cell_id)
 
@@ -296,7 +298,9 @@ class ZMQInteractiveShell:
             made = item(shell=self) if isinstance(item, type) else item
             for kind in ("line", "cell"):
                 for name, function in made.magics[kind].items():
-                    self.registered[kind][name] = getattr(made, function) if isinstance(function, str) else function
+                    self.registered[kind][name] = (
+                        getattr(made, function) if isinstance(function, str) else function
+                    )
 
     def magic(self, line):
         """The old way to run a magic."""

@@ -78,7 +78,9 @@ class RunningMagics:
         """Keeps the cell's output, in a variable if one is named."""
         words = line.split()
         names = [word for word in words if not word.startswith("-")]
-        captured = load("capture").Captured(*("--no-" + what not in words for what in ("stdout", "stderr", "display")))
+        captured = load("capture").Captured(
+            *("--no-" + what not in words for what in ("stdout", "stderr", "display"))
+        )
         with captured:
             state.runner.run_source(cell, state.runner.cell_name, True)
         if names:

@@ -102,7 +102,9 @@ class SystemMagics:
         if not command:
             raise UsageError("%%script needs the name of a program.")
         try:
-            code, written = load("commands").run(command, cell.encode("utf-8"), [name is not None for name in names])
+            code, written = load("commands").run(
+                command, cell.encode("utf-8"), [name is not None for name in names]
+            )
         except FileNotFoundError:
             print("Couldn't find program: %r" % command[0])
             return

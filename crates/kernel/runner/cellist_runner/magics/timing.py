@@ -115,7 +115,11 @@ def loop_timer(code, setup, variables):
     inner = tree.body[0].body
     inner[2].body = body or parsed("pass").body
     inner[0:1] = start
-    exec(compile(library("ast").fix_missing_locations(tree), "<magic-timeit>", "exec", 0, True), variables, made)
+    exec(
+        compile(library("ast").fix_missing_locations(tree), "<magic-timeit>", "exec", 0, True),
+        variables,
+        made,
+    )
 
     class Timer(timeit.Timer):
         def timeit(self, number=1000000):

@@ -154,7 +154,9 @@ class Renderer:
             return []
         running = [at for at, piece in enumerate(pieces) if record.line in piece]
         if len(running) != 1:
-            return [paint(GREEN, "%7d" % 0) + " " + NO_PIECE + "\n"] if self.layout.marks_missing_source else []
+            return (
+                [paint(GREEN, "%7d" % 0) + " " + NO_PIECE + "\n"] if self.layout.marks_missing_source else []
+            )
         after = context // 2
         at, before = running[0], context - after
         numbers = []
@@ -199,7 +201,9 @@ class Renderer:
         start, stop = max(index - context, 0), index + context
         index = min(index, context)
         numbered = enumerate(lines[start:stop], record.line - index)
-        return [_numbered(number, highlight(_trimmed(line)), number == record.line) for number, line in numbered]
+        return [
+            _numbered(number, highlight(_trimmed(line)), number == record.line) for number, line in numbered
+        ]
 
 
 def _mark(text):

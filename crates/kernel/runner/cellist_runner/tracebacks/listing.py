@@ -136,5 +136,3 @@ def digest(data):
         value = (value ^ int.from_bytes(data[whole:], "little")) * factor & mask
     value = (value ^ value >> 13) * factor & mask
     return value ^ value >> 15
-
-

@@ -25,5 +25,3 @@ def strip(made, error):
         waiting.append((part.__context__, raised.__context__))
         inner = getattr(part, "exceptions", None) or ()
         waiting.extend(zip(inner, getattr(raised, "exceptions", ())))
-
-
