@@ -49,7 +49,7 @@ pub enum Error {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// What kind of failure it is.
-    pub class: Class,
+    pub class: FailureClass,
     /// A word for programs.
     pub kind: FailureKind,
     /// What is wrong, with the values in it.
@@ -64,7 +64,7 @@ pub struct Failure {
 /// What kind of failure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
+pub enum FailureClass {
     /// What was asked for makes no sense here; nothing was changed.
     BadInput,
     /// There is nothing to run code with.
@@ -78,18 +78,24 @@ pub enum Class {
 impl Failure {
     /// What was asked for makes no sense here.
     pub fn bad_input(kind: FailureKind, message: impl Into<String>) -> Failure {
-        Failure { class: Class::BadInput, kind, message: message.into(), hint: None, conflicts: Vec::new() }
+        Failure {
+            class: FailureClass::BadInput,
+            kind,
+            message: message.into(),
+            hint: None,
+            conflicts: Vec::new(),
+        }
     }
 
     /// There is nothing to run code with.
     pub fn no_kernel(kind: FailureKind, message: impl Into<String>) -> Failure {
-        Failure { class: Class::NoKernel, ..Failure::bad_input(kind, message) }
+        Failure { class: FailureClass::NoKernel, ..Failure::bad_input(kind, message) }
     }
 
     /// The client stopped it before anything ran.
     pub fn interrupted() -> Failure {
         let failure = Failure::bad_input(FailureKind::Interrupted, "interrupted before anything ran");
-        Failure { class: Class::Interrupted, ..failure }
+        Failure { class: FailureClass::Interrupted, ..failure }
     }
 
     /// A fault of ours: what was asked for is not done, or not to its end.
@@ -101,7 +107,7 @@ impl Failure {
     /// A notebook is not as it was when a change of all of it was made.
     pub fn stale(base: Revision, current: Revision) -> Failure {
         let message = format!("has changed since revision {base}: it is at {current} now");
-        Failure { class: Class::NotSaved, ..Failure::bad_input(FailureKind::Stale, message) }
+        Failure { class: FailureClass::NotSaved, ..Failure::bad_input(FailureKind::Stale, message) }
             .with_hint("read it again and make the change on its current content")
     }
 
@@ -118,14 +124,14 @@ impl From<SessionError> for Failure {
             SessionError::ResetUnderWay { .. }
             | SessionError::NoSuchSession { .. }
             | SessionError::CannotStart { kind: FailureKind::NoSuchFolder, .. }
-            | SessionError::Ambiguous { .. } => Class::BadInput,
+            | SessionError::Ambiguous { .. } => FailureClass::BadInput,
             SessionError::Full { .. }
             | SessionError::QueueFull { .. }
             | SessionError::Busy { .. }
             | SessionError::CannotStart { .. }
             | SessionError::Ended { .. }
             | SessionError::Failed { .. }
-            | SessionError::Closed => Class::NoKernel,
+            | SessionError::Closed => FailureClass::NoKernel,
         };
         Failure { class, hint: error.hint(), ..Failure::bad_input(error.kind(), error.to_string()) }
     }
@@ -134,8 +140,8 @@ impl From<SessionError> for Failure {
 impl From<CannotOrder> for Failure {
     fn from(error: CannotOrder) -> Failure {
         let class = match error {
-            CannotOrder::Settings(_) => Class::BadInput,
-            _ => Class::NoKernel,
+            CannotOrder::Settings(_) => FailureClass::BadInput,
+            _ => FailureClass::NoKernel,
         };
         Failure { class, hint: error.hint(), ..Failure::bad_input(error.kind(), error.to_string()) }
     }
@@ -144,9 +150,9 @@ impl From<CannotOrder> for Failure {
 impl From<cellist_store::Error> for Failure {
     fn from(error: cellist_store::Error) -> Failure {
         let (class, kind) = match error.kind() {
-            ErrorKind::Conflict => (Class::NotSaved, FailureKind::Conflict),
-            ErrorKind::CannotSave => (Class::NotSaved, FailureKind::CannotSave),
-            kind => (Class::BadInput, kind.failure_kind()),
+            ErrorKind::Conflict => (FailureClass::NotSaved, FailureKind::Conflict),
+            ErrorKind::CannotSave => (FailureClass::NotSaved, FailureKind::CannotSave),
+            kind => (FailureClass::BadInput, kind.failure_kind()),
         };
         Failure { class, hint: error.hint(), ..Failure::bad_input(kind, error.to_string()) }
     }
@@ -160,11 +166,11 @@ impl From<DocumentError> for Failure {
                 Unchanged::Refused(refused) => {
                     let (class, kind, conflicts) = match refused {
                         notebook::Error::Conflicts(conflicts) => (
-                            Class::NotSaved,
+                            FailureClass::NotSaved,
                             FailureKind::Conflict,
                             conflicts.iter().map(conflict_json).collect(),
                         ),
-                        _ => (Class::BadInput, FailureKind::Refused, Vec::new()),
+                        _ => (FailureClass::BadInput, FailureKind::Refused, Vec::new()),
                     };
                     Failure { class, hint: refused.hint(), conflicts, ..Failure::bad_input(kind, message) }
                 }
@@ -176,9 +182,10 @@ impl From<DocumentError> for Failure {
                 Unchanged::NoSuchHunk { .. } => Failure::bad_input(FailureKind::NoSuchChange, message),
             },
             DocumentError::Refused(_) => Failure::bad_input(FailureKind::Refused, message),
-            DocumentError::NotSaved(_) => {
-                Failure { class: Class::NotSaved, ..Failure::bad_input(FailureKind::CannotSave, message) }
-            }
+            DocumentError::NotSaved(_) => Failure {
+                class: FailureClass::NotSaved,
+                ..Failure::bad_input(FailureKind::CannotSave, message)
+            },
             DocumentError::Closed => Failure::bad_input(FailureKind::Closed, message),
             DocumentError::Failed(_) => Failure::internal(message),
         }
@@ -200,10 +207,10 @@ impl From<RestoreError> for Failure {
 
 impl Error {
     /// What kind of failure it is.
-    pub fn class(&self) -> Class {
+    pub fn class(&self) -> FailureClass {
         match self {
             Error::Refused(failure) => failure.class,
-            Error::NoState { .. } => Class::NotSaved,
+            Error::NoState { .. } => FailureClass::NotSaved,
             Error::NoHost
             | Error::CannotStart { .. }
             | Error::NoAnswer { .. }
@@ -211,7 +218,7 @@ impl Error {
             | Error::OtherVersion { .. }
             | Error::Full { .. }
             | Error::Lost
-            | Error::Unexpected(_) => Class::NoKernel,
+            | Error::Unexpected(_) => FailureClass::NoKernel,
         }
     }
 

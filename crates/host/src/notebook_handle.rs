@@ -11,7 +11,7 @@ use cellist_store::{ChangeBase, Changed, LoadedNotebook, Missing, Problem, Store
 
 use crate::error::{Error, Failure};
 use crate::process::Host;
-use crate::protocol::notebook::{EditResult, NotebookAsk, NotebookEdit, NotebookReply};
+use crate::protocol::notebook::{EditResult, NotebookAction, NotebookEdit, NotebookReply};
 use crate::protocol::request::Reply;
 pub use open::OpenNotebook;
 
@@ -92,7 +92,7 @@ impl NotebookHandle {
 
     /// Writes unsaved changes to the file.
     pub fn save(&self) -> Result<()> {
-        self.open.as_ref().map_or(Ok(()), |open| open.wait(open.asked(NotebookAsk::Save)).map(drop))
+        self.open.as_ref().map_or(Ok(()), |open| open.wait(open.asked(NotebookAction::Save)).map(drop))
     }
 
     /// Returns the changes that are known, oldest first.
@@ -102,7 +102,7 @@ impl NotebookHandle {
             self.store.open(&self.path)?;
             return Ok(cellist_live::history(&self.store, &self.path));
         };
-        match open.wait(open.asked(NotebookAsk::History))? {
+        match open.wait(open.asked(NotebookAction::History))? {
             NotebookReply::History(entries) => Ok(entries),
             other => Err(open.unexpected(Reply::Notebook(other))),
         }
@@ -137,7 +137,7 @@ impl NotebookHandle {
         let mut copy = open.read()?.notebook;
         let base = base.revision().unwrap_or_else(|| copy.revision());
         let (edit, _) = apply(&mut copy)?;
-        let ask = NotebookAsk::Edit { edit, base: Some(base), author: self.author.clone() };
+        let ask = NotebookAction::Edit { edit, base: Some(base), author: self.author.clone() };
         Ok(open.change(&self.store, ask)?.map(|edited| edited.result))
     }
 
@@ -158,7 +158,7 @@ impl NotebookHandle {
         }
         // A notebook that was parsed is text.
         let text = String::from_utf8_lossy(&given.to_bytes()).into_owned();
-        let ask = NotebookAsk::Overwrite { text, base: current, author: self.author.clone() };
+        let ask = NotebookAction::Overwrite { text, base: current, author: self.author.clone() };
         Ok(open.change(&self.store, ask)?.map(drop))
     }
 
@@ -166,7 +166,7 @@ impl NotebookHandle {
     pub fn undo(&self, undo: Undo) -> Result<Changed<Vec<Entry>>> {
         if let Some(open) = &self.open {
             let undone =
-                open.change(&self.store, NotebookAsk::Undo { undo, author: Some(self.author.clone()) })?;
+                open.change(&self.store, NotebookAction::Undo { undo, author: Some(self.author.clone()) })?;
             return Ok(undone.map(|edited| edited.undone));
         }
         cellist_live::undo(&self.store, &self.path, &undo, &self.author).map_err(|why| match why {

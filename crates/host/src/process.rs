@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use crate::error::{Error, Result};
 use crate::protocol::frame;
-use crate::protocol::hello::{Answer, Greeting, HostState, Welcome, Wish};
+use crate::protocol::hello::{ConnectAnswer, ConnectPurpose, Greeting, HostState, Welcome};
 
 /// How long a host may take to greet, to start and to leave. It does each in milliseconds on a quiet machine.
 const GREETING: Duration = Duration::from_secs(15);
@@ -33,7 +33,7 @@ const LONGEST_LOG: u64 = 1 << 20;
 
 /// How to reach a host, as it registers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Address {
+pub struct HostAddress {
     /// Its process, for people.
     pub pid: u32,
     /// Its version, for people.
@@ -45,7 +45,7 @@ pub struct Address {
 /// What a host that was just started says on its standard output, once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FirstWords {
+pub enum StartupReport {
     /// It can be reached.
     Ready,
     /// Another one is there already.
@@ -63,7 +63,7 @@ pub enum FirstWords {
 
 /// What came of stopping a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stopped {
+pub enum StopOutcome {
     /// None was running.
     Nobody,
     /// It ended; this is what it was.
@@ -77,8 +77,8 @@ pub enum Stopped {
 
 /// How to start a host.
 #[derive(Clone, Debug)]
-pub struct Starter {
-    /// The program; its standard output must begin with [`FirstWords`].
+pub struct HostStarter {
+    /// The program; its standard output must begin with [`StartupReport`].
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<String>,
@@ -104,7 +104,7 @@ impl Host {
 
     /// Whether a host has registered; it need not run any more.
     pub(crate) fn is_registered(&self) -> bool {
-        Host::place(&self.home).said::<Address>().is_some()
+        Host::place(&self.home).said::<HostAddress>().is_some()
     }
 
     /// Where one that runs in the background writes down what it does.
@@ -114,17 +114,17 @@ impl Host {
 
     /// What the running host is, or nothing when none is running.
     pub async fn state(&self) -> Result<Option<HostState>> {
-        Ok(self.find(Wish::Look).await?.map(|(_, welcome)| welcome.host))
+        Ok(self.find(ConnectPurpose::Look).await?.map(|(_, welcome)| welcome.host))
     }
 
     /// Ends the running host and waits until it is gone. One that does not answer is killed.
-    pub async fn stop(&self) -> Result<Stopped> {
-        let pid = match self.find(Wish::Stop).await {
-            Ok(None) => return Ok(Stopped::Nobody),
+    pub async fn stop(&self) -> Result<StopOutcome> {
+        let pid = match self.find(ConnectPurpose::Stop).await {
+            Ok(None) => return Ok(StopOutcome::Nobody),
             Ok(Some((_, welcome))) => {
                 let host = welcome.host;
                 match self.until_left(host.pid).await {
-                    Ok(()) => return Ok(Stopped::Left(Box::new(host))),
+                    Ok(()) => return Ok(StopOutcome::Left(Box::new(host))),
                     Err(Error::NoAnswer { .. }) => host.pid,
                     Err(error) => return Err(error),
                 }
@@ -137,33 +137,33 @@ impl Host {
             let _ = kill_process(process, Signal::KILL);
         }
         self.until_left(pid).await?;
-        Ok(Stopped::Killed { pid })
+        Ok(StopOutcome::Killed { pid })
     }
 
     /// Reaches the running host.
     pub(crate) async fn attach(&self) -> Result<UnixStream> {
-        match self.find(Wish::Attach).await? {
+        match self.find(ConnectPurpose::Attach).await? {
             None => Err(Error::NoHost),
-            Some((stream, Welcome { answer: Answer::Attached, .. })) => Ok(stream),
-            Some((_, Welcome { answer: Answer::Full, host })) => Err(full(host)),
+            Some((stream, Welcome { answer: ConnectAnswer::Attached, .. })) => Ok(stream),
+            Some((_, Welcome { answer: ConnectAnswer::Full, host })) => Err(full(host)),
             Some((_, welcome)) => Err(self.other_version(welcome.host)),
         }
     }
 
     /// Reaches the running host, or starts one. One of another version that keeps nothing is replaced.
-    pub(crate) async fn attach_or_start(&self, starter: &Starter) -> Result<UnixStream> {
+    pub(crate) async fn attach_or_start(&self, starter: &HostStarter) -> Result<UnixStream> {
         let mut turn = None;
         loop {
-            match self.find(Wish::Attach).await? {
-                Some((stream, Welcome { answer: Answer::Attached, .. })) => return Ok(stream),
-                Some((_, Welcome { answer: Answer::Full, host })) => return Err(full(host)),
+            match self.find(ConnectPurpose::Attach).await? {
+                Some((stream, Welcome { answer: ConnectAnswer::Attached, .. })) => return Ok(stream),
+                Some((_, Welcome { answer: ConnectAnswer::Full, host })) => return Err(full(host)),
                 Some((_, welcome)) if welcome.host.is_needed() => {
                     return Err(self.other_version(welcome.host));
                 }
                 Some(_) => {
                     // Between two looks it may have got something to keep.
-                    if let Some((_, welcome)) = self.find(Wish::Replace).await? {
-                        if welcome.answer != Answer::Leaving {
+                    if let Some((_, welcome)) = self.find(ConnectPurpose::Replace).await? {
+                        if welcome.answer != ConnectAnswer::Leaving {
                             return Err(self.other_version(welcome.host));
                         }
                         self.until_left(welcome.host.pid).await?;
@@ -187,27 +187,27 @@ impl Host {
     }
 
     /// Starts a host in the background, unless one is running, and says what is running now.
-    pub async fn start_in_background(&self, starter: &Starter) -> Result<HostState> {
+    pub async fn start_in_background(&self, starter: &HostStarter) -> Result<HostState> {
         drop(self.attach_or_start(starter).await?);
         self.state().await?.ok_or(Error::NoHost)
     }
 
     /// Greets the running host. One that is just coming or going is waited for.
-    async fn find(&self, wish: Wish) -> Result<Option<(UnixStream, Welcome)>> {
+    async fn find(&self, wish: ConnectPurpose) -> Result<Option<(UnixStream, Welcome)>> {
         self.home.refuse_foreign().map_err(|source| self.no_state(source))?;
         let place = Host::place(&self.home);
         let greeting = Greeting { cellist: self.version.clone(), wish };
         // Whoever wants it to end has waited for it already.
-        let patience = if wish == Wish::Stop { GREETING / 3 } else { GREETING };
+        let patience = if wish == ConnectPurpose::Stop { GREETING / 3 } else { GREETING };
         let deadline = Instant::now() + patience;
         // Mostly it is there, and then this is all there is to do.
-        if let Some(address) = place.said::<Address>()
+        if let Some(address) = place.said::<HostAddress>()
             && let Ok(met) = greet(&address.socket, &greeting, patience).await
         {
             return Ok(Some(met));
         }
         loop {
-            let address = match place.look::<Address>() {
+            let address = match place.look::<HostAddress>() {
                 Ok(Found::Nobody) => return Ok(None),
                 Ok(Found::Owned(address)) => Some(address),
                 Ok(Found::Unsaid) => None,
@@ -218,10 +218,10 @@ impl Host {
                 Some(_) if Instant::now() >= deadline => "it did not greet in time".into(),
                 Some(address) => match greet(&address.socket, &greeting, patience).await {
                     Ok(met) => return Ok(Some(met)),
-                    Err(Greeted::OtherUser) => {
+                    Err(GreetError::OtherUser) => {
                         return Err(Error::OtherUser { socket: address.socket.clone() });
                     }
-                    Err(Greeted::Failed(error)) => without_number(&error),
+                    Err(GreetError::Failed(error)) => without_number(&error),
                 },
                 None => "it has not said how to reach it".into(),
             };
@@ -235,7 +235,7 @@ impl Host {
         }
     }
 
-    async fn start(&self, starter: &Starter) -> Result<()> {
+    async fn start(&self, starter: &HostStarter) -> Result<()> {
         let (mut said, say) = io::pipe().map_err(|source| self.no_state(source))?;
         let log = self.open_log().map_err(|source| self.no_state(source))?;
         let home = std::path::absolute(self.home.path()).unwrap_or_else(|_| self.home.path().to_owned());
@@ -266,12 +266,12 @@ impl Host {
             Err(_) => return Err(cannot(format!("it was not ready within {} seconds", STARTING.as_secs()))),
         };
         match serde_json::from_str(&words) {
-            Ok(FirstWords::Ready | FirstWords::Taken) => Ok(()),
-            Ok(FirstWords::NoState(code)) => {
+            Ok(StartupReport::Ready | StartupReport::Taken) => Ok(()),
+            Ok(StartupReport::NoState(code)) => {
                 Err(self
                     .no_state(code.map_or_else(|| io::ErrorKind::Other.into(), io::Error::from_raw_os_error)))
             }
-            Ok(FirstWords::Failed { message, hint }) => Err(Error::CannotStart { reason: message, hint }),
+            Ok(StartupReport::Failed { message, hint }) => Err(Error::CannotStart { reason: message, hint }),
             Err(_) => Err(cannot("it ended before it was ready".into())),
         }
     }
@@ -321,14 +321,14 @@ fn full(host: HostState) -> Error {
     Error::Full { host: Box::new(host) }
 }
 
-enum Greeted {
+enum GreetError {
     OtherUser,
     Failed(io::Error),
 }
 
-impl From<io::Error> for Greeted {
-    fn from(error: io::Error) -> Greeted {
-        Greeted::Failed(error)
+impl From<io::Error> for GreetError {
+    fn from(error: io::Error) -> GreetError {
+        GreetError::Failed(error)
     }
 }
 
@@ -336,12 +336,12 @@ async fn greet(
     socket: &Path,
     greeting: &Greeting,
     patience: Duration,
-) -> std::result::Result<(UnixStream, Welcome), Greeted> {
+) -> std::result::Result<(UnixStream, Welcome), GreetError> {
     let greeted = async {
         let mut stream = UnixStream::connect(socket).await?;
         // A socket outside our own folder might be anyone's.
         if stream.peer_cred()?.uid() != rustix::process::geteuid().as_raw() {
-            return Err(Greeted::OtherUser);
+            return Err(GreetError::OtherUser);
         }
         frame::write(&mut stream, greeting).await?;
         match frame::read(&mut stream).await? {

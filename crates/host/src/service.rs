@@ -35,27 +35,27 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use crate::error::Failure;
-use crate::protocol::notebook::NotebookAsk;
+use crate::protocol::notebook::NotebookAction;
 use crate::protocol::request::{Event, Reply, Request};
-use chats::Chats;
+use chats::ChatRegistry;
 
-pub use clients::{Client, PageUser};
-use feed::Feeds;
+pub use clients::{PageUser, ServiceClient};
+use feed::FeedRegistry;
 use presence::Presence;
-pub use run_queue::RunPlace;
 use run_queue::RunQueue;
-use tools::Callers;
+pub use run_queue::RunSlot;
+use tools::AgentRegistry;
 
 /// Answers requests. Cheap to clone; all clones are one service.
 #[derive(Clone)]
 pub struct HostService {
     sessions: Sessions,
     documents: Documents,
-    feeds: Feeds,
+    feeds: FeedRegistry,
     presence: Presence,
     toolbox: Toolbox,
-    callers: Callers,
-    chats: Chats,
+    callers: AgentRegistry,
+    chats: ChatRegistry,
     runs: RunQueue,
     clients: Arc<AtomicU64>,
     stage_log: Option<StageLog>,
@@ -63,7 +63,7 @@ pub struct HostService {
 
 /// What a service keeps for others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Keeping {
+pub struct HostedCounts {
     /// Kernel sessions.
     pub sessions: usize,
     /// How many of them run code.
@@ -83,10 +83,10 @@ impl HostService {
             sessions,
             documents,
             toolbox,
-            feeds: Feeds::default(),
+            feeds: FeedRegistry::default(),
             presence: Presence::default(),
-            callers: Callers::default(),
-            chats: Chats::default(),
+            callers: AgentRegistry::default(),
+            chats: ChatRegistry::default(),
             runs: RunQueue::default(),
             clients: Arc::default(),
             stage_log: None,
@@ -100,24 +100,24 @@ impl HostService {
     }
 
     /// A new client.
-    pub fn client(&self) -> Client {
+    pub fn client(&self) -> ServiceClient {
         self.join("client", None)
     }
 
     /// A new page.
-    pub fn page_client(&self, user: PageUser) -> Client {
+    pub fn page_client(&self, user: PageUser) -> ServiceClient {
         self.join("page", Some(user))
     }
 
-    fn join(&self, kind: &str, page: Option<PageUser>) -> Client {
+    fn join(&self, kind: &str, page: Option<PageUser>) -> ServiceClient {
         let number = self.clients.fetch_add(1, Ordering::Relaxed);
         let owner = OwnerId(format!("{kind}-{}-{number}", std::process::id()));
         self.sessions.join(owner.clone());
-        Client::new(owner, page)
+        ServiceClient::new(owner, page)
     }
 
     /// A client is gone. What it asked for goes on.
-    pub fn left(&self, client: &Client) {
+    pub fn left(&self, client: &ServiceClient) {
         for document in self.feeds.let_go(client) {
             self.absent(client, document.path());
         }
@@ -154,10 +154,10 @@ impl HostService {
     }
 
     /// What it keeps now.
-    pub fn keeping(&self) -> Keeping {
+    pub fn keeping(&self) -> HostedCounts {
         let sessions = self.sessions.list();
         let busy = sessions.iter().filter(|session| session.state == SessionState::Busy).count();
-        Keeping {
+        HostedCounts {
             sessions: sessions.len(),
             busy,
             notebooks: self.documents.list().len(),
@@ -167,12 +167,12 @@ impl HostService {
 
     /// Takes a request in: notes the environment of its client, and gives a run its place among those of its notebook.
     /// Requests must enter in the order in which they came; they are answered in any order.
-    pub fn enter(&self, client: &Client, request: &Request) -> Option<RunPlace> {
+    pub fn enter(&self, client: &ServiceClient, request: &Request) -> Option<RunSlot> {
         if let Request::Environment(environment) = request {
             client.set_environment(ClientEnvironment::clone(environment));
         }
         let Request::Notebook(asked) = request else { return None };
-        let NotebookAsk::Run(_) = asked.ask else { return None };
+        let NotebookAction::Run(_) = asked.ask else { return None };
         let path = self.documents.store().real_path(&asked.path).ok()?;
         Some(self.runs.enter(path, self.clients.fetch_add(1, Ordering::Relaxed)))
     }
@@ -180,9 +180,9 @@ impl HostService {
     /// Carries a request out. Dropping the future gives up on the answer, not on code that was started.
     pub async fn answer(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         request: Request,
-        place: Option<RunPlace>,
+        place: Option<RunSlot>,
         events: watch::Sender<Option<Event>>,
         cancel: Cancel,
     ) -> Result<Reply, Failure> {

@@ -255,7 +255,7 @@ export const table: Binding[] = [
     keys: 'Mod-l',
     mode: 'both',
     group: 'Assistant',
-    name: 'Focus assistant',
+    name: 'PageFocus assistant',
     run: focusComposer,
     isAnywhere: true,
   },

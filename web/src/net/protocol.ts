@@ -41,7 +41,7 @@ export interface CellEdit { cell: string; deed: CellEditKind; added: number; rem
 export type CellEditKind = 'added' | 'changed' | 'deleted' | 'moved' | 'ran'
 
 /** The outputs of a cell, and the number of the run that they are of. */
-export interface CellOutputs { outputs: SentOutputs; count: number | null }
+export interface SentCellOutputs { outputs: SentOutputs; count: number | null }
 
 /** A cell as a client knows it. */
 export interface CellText { id: string; kind: CellType; source: string }
@@ -58,7 +58,7 @@ export type ChatAccount =
   | { problem: string; hint: string }
 
 /** What may be asked of conversations. */
-export type ChatAsk =
+export type ChatAction =
   /** The conversation about a notebook, or about one of its cells, which begins now if there is none. */
   | { open: { notebook: string; cell: string | null; is_new: boolean } }
   /** The models, tools and notebooks that a message about a notebook can use now. */
@@ -131,7 +131,7 @@ export interface ConversationUpdate {
 }
 
 /** What a participant does. */
-export type Doing = 'looking' | 'editing' | 'reading' | 'running'
+export type ParticipantActivity = 'looking' | 'editing' | 'reading' | 'running'
 
 /** From the host to a client. */
 export type Down =
@@ -159,7 +159,7 @@ export type Effect =
 export interface Failure { class: Class; kind: string; message: string; hint: string | null; conflicts?: unknown[] }
 
 /** The cells that a person at a page has in front of them. */
-export interface Focus { cell: string | null; selected: string[]; editing: boolean }
+export interface PageFocus { cell: string | null; selected: string[]; editing: boolean }
 
 /** How much of a text was left out in the middle, and the address of all of it. */
 export interface FoldedText { bytes: number; address: string }
@@ -189,13 +189,13 @@ export type MessageRole = 'person' | 'model'
 export type Mode = 'ask' | 'edit' | 'agent'
 
 /** What may be asked of a notebook. It is opened for the question if it is not open. Without an author, a change is made by the client itself. */
-export type NotebookAsk =
+export type NotebookAction =
   /** Follows it: tells all of it, and keeps it open for as long as the client is there. */
   | { follow: { clients: string[]; outputs: OutputForm } }
   /** Tells what is new since the client was told last, as soon as there is something. */
   | 'news'
   /** Notes what a person has in front of them. */
-  | { present: Focus }
+  | { present: PageFocus }
   /** Changes it as a client does that has a copy of its own. */
   | { submit: { submission: Submission; author: Author | null } }
   /** Takes something back; on disk when the answer comes. */
@@ -232,9 +232,9 @@ export interface NotebookKernel {
 }
 
 /** What is new of a notebook. Whatever is left out is as it was. */
-export interface NotebookNews {
+export interface NotebookUpdate {
   changes?: Change[]
-  outputs?: Record<string, CellOutputs>
+  outputs?: Record<string, SentCellOutputs>
   conditions?: Record<string, CellCondition | null>
   review?: Review
   status?: NotebookStatus
@@ -246,9 +246,9 @@ export interface NotebookNews {
 /** What is answered about a notebook. */
 export type NotebookReply =
   /** All of it, for a client that follows it. */
-  | { whole: NotebookWhole }
+  | { whole: FullNotebook }
   /** What is new. */
-  | { news: NotebookNews }
+  | { news: NotebookUpdate }
   /** The newest turns, newest first. */
   | { turns: TurnSummary[] }
   /** Cells as JSON; nothing for one that never was. */
@@ -272,13 +272,13 @@ export type NotebookReply =
 export interface NotebookStatus { saved: number; problem: string | null; notices: string[] }
 
 /** All of a notebook. */
-export interface NotebookWhole {
+export interface FullNotebook {
   path: string
   name: string
   language: string
   version: number
   cells: CellText[]
-  outputs: Record<string, CellOutputs>
+  outputs: Record<string, SentCellOutputs>
   conditions: Record<string, CellCondition>
   review: Review
   status: NotebookStatus
@@ -288,7 +288,7 @@ export interface NotebookWhole {
 }
 
 /** Something that is asked of a notebook. */
-export interface OnNotebook { path: string; ask: NotebookAsk }
+export interface NotebookRequest { path: string; ask: NotebookAction }
 
 /** One change of the cells. Cells are named, and places are told by the cell that stands before them, so that it means the same whatever others did elsewhere. */
 export type Op =
@@ -328,7 +328,7 @@ export type PageValue =
   | { stored: { address: string; bytes: number } }
 
 /** Someone who is at a notebook. */
-export interface Participant { actor: Actor; cells: string[]; doing: Doing }
+export interface Participant { actor: Actor; cells: string[]; doing: ParticipantActivity }
 
 /** A message of the prompt. */
 export interface PreviewMessage { role: MessageRole; text: string }
@@ -363,13 +363,13 @@ export type Reply =
 /** What may be asked. */
 export type Request =
   /** Something about a notebook. */
-  | { notebook: OnNotebook }
+  | { notebook: NotebookRequest }
   /** The notebooks and folders of a folder, or of the folder that the client works in. */
   | { files: { folder: string | null } }
   /** Makes a notebook with one empty cell, under a name that is free. */
   | { create: { folder: string; name: string } }
   /** Something about a conversation with the assistant. */
-  | { chat: ChatAsk }
+  | { chat: ChatAction }
 
 /** All that waits for review. */
 export interface Review { is_on: boolean; is_chosen?: boolean; cells: Record<string, Unreviewed> }

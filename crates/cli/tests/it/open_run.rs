@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
-use cellist_host::{Activity, NotebookWhole};
+use cellist_host::{Activity, FullNotebook};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use testkit::wait_until;
@@ -55,7 +55,7 @@ fn waits_for(begun: &str, go: &str) -> String {
     )
 }
 
-fn activities(whole: &NotebookWhole) -> Vec<Activity> {
+fn activities(whole: &FullNotebook) -> Vec<Activity> {
     whole.cells.iter().filter_map(|cell| Some(whole.conditions.get(&cell.id)?.activity)).collect()
 }
 

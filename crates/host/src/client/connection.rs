@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use crate::error::Failure;
 use crate::protocol::frame;
 use crate::protocol::request::{Event, Reply, Request};
-use crate::protocol::wire::{Down, Up};
+use crate::protocol::wire::{ClientFrame, HostFrame};
 
 /// How many frames may wait to be written: more than one asks at once, and no more than is soon written.
 const OUTGOING: usize = 64;
@@ -24,21 +24,21 @@ const OUTGOING: usize = 64;
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     outgoing: mpsc::Sender<Vec<u8>>,
-    open: Arc<Mutex<Open>>,
+    open: Arc<Mutex<PendingReplies>>,
     next: Arc<AtomicU64>,
 }
 
 /// Requests that were not answered yet, or nothing once the host is gone.
-type Open = Option<HashMap<u64, Asked>>;
+type PendingReplies = Option<HashMap<u64, PendingReply>>;
 
 #[derive(Debug)]
-struct Asked {
+struct PendingReply {
     events: watch::Sender<Option<Event>>,
     done: oneshot::Sender<Result<Reply, Failure>>,
 }
 
 /// What is heard of a request. When the host goes away, `done` ends without an answer.
-pub(crate) struct Hearing {
+pub(crate) struct SentRequest {
     pub(crate) id: u64,
     pub(crate) events: watch::Receiver<Option<Event>>,
     pub(crate) done: oneshot::Receiver<Result<Reply, Failure>>,
@@ -66,22 +66,22 @@ impl Connection {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    pub(crate) fn ask(&self, request: Request) -> Hearing {
+    pub(crate) fn ask(&self, request: Request) -> SentRequest {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let (events, newest) = watch::channel(None);
         let (done, answer) = oneshot::channel();
         if let Some(open) = &mut *self.open.lock().unwrap_or_else(PoisonError::into_inner) {
-            open.insert(id, Asked { events, done });
+            open.insert(id, PendingReply { events, done });
         }
-        self.send(Up::Ask { id, request: Box::new(request) });
-        Hearing { id, events: newest, done: answer }
+        self.send(ClientFrame::Ask { id, request: Box::new(request) });
+        SentRequest { id, events: newest, done: answer }
     }
 
     pub(crate) fn cancel(&self, id: u64, force: bool) {
-        self.send(Up::Cancel { id, force });
+        self.send(ClientFrame::Cancel { id, force });
     }
 
-    fn send(&self, up: Up) {
+    fn send(&self, up: ClientFrame) {
         match frame::encode(&up) {
             Ok(bytes) => {
                 if let Err(mpsc::error::TrySendError::Full(bytes)) = self.outgoing.try_send(bytes) {
@@ -94,8 +94,8 @@ impl Connection {
         }
     }
 
-    fn fail(&self, up: &Up, error: &std::io::Error) {
-        let (Up::Ask { id, .. } | Up::Cancel { id, .. }) = up;
+    fn fail(&self, up: &ClientFrame, error: &std::io::Error) {
+        let (ClientFrame::Ask { id, .. } | ClientFrame::Cancel { id, .. }) = up;
         let failure =
             Failure::bad_input(FailureKind::TooLarge, format!("the request cannot be sent: {error}"));
         if let Some(open) = &mut *self.open.lock().unwrap_or_else(PoisonError::into_inner)
@@ -106,21 +106,21 @@ impl Connection {
     }
 }
 
-async fn listen(mut reading: OwnedReadHalf, open: Arc<Mutex<Open>>) {
+async fn listen(mut reading: OwnedReadHalf, open: Arc<Mutex<PendingReplies>>) {
     let lock = || open.lock().unwrap_or_else(PoisonError::into_inner);
     let unreadable = loop {
-        let down = match frame::read::<Down>(&mut reading).await {
+        let down = match frame::read::<HostFrame>(&mut reading).await {
             Ok(Some(down)) => down,
             Err(error) if error.kind() == io::ErrorKind::InvalidData => break Some(error),
             Ok(None) | Err(_) => break None,
         };
         match (down, &mut *lock()) {
-            (Down::Event { id, event }, Some(open)) => {
+            (HostFrame::Event { id, event }, Some(open)) => {
                 if let Some(asked) = open.get(&id) {
                     asked.events.send_modify(|last| event.follow(last));
                 }
             }
-            (Down::Done { id, result }, Some(open)) => {
+            (HostFrame::Done { id, result }, Some(open)) => {
                 if let Some(asked) = open.remove(&id) {
                     let _ = asked.done.send(result);
                 }

@@ -12,7 +12,7 @@ use super::{NotebookError, Result};
 use crate::client::HostClient;
 use crate::error::Error;
 use crate::process::Host;
-use crate::protocol::notebook::{NotebookAsk, NotebookEdited, NotebookReply, NotebookState, OnNotebook};
+use crate::protocol::notebook::{EditReply, NotebookAction, NotebookReply, NotebookRequest, NotebookState};
 use crate::protocol::request::{Reply, Request};
 
 /// A notebook that the host has open.
@@ -75,8 +75,8 @@ impl OpenNotebook {
     }
 
     /// Asks something about the notebook.
-    pub async fn asked(&self, ask: NotebookAsk) -> Result<NotebookReply> {
-        let asked = OnNotebook { path: self.file.clone(), ask };
+    pub async fn asked(&self, ask: NotebookAction) -> Result<NotebookReply> {
+        let asked = NotebookRequest { path: self.file.clone(), ask };
         match self.client.ask(Request::Notebook(Box::new(asked))).await {
             Ok(Reply::Notebook(reply)) => Ok(reply),
             Ok(other) => Err(self.unexpected(other)),
@@ -86,7 +86,7 @@ impl OpenNotebook {
 
     /// Reads all of the notebook. An actor that is named may base an edit on it.
     pub async fn whole(&self, actor: Option<Actor>) -> Result<NotebookState> {
-        match self.asked(NotebookAsk::Read(actor)).await? {
+        match self.asked(NotebookAction::Read(actor)).await? {
             NotebookReply::State(state) => Ok(*state),
             other => Err(self.unexpected(Reply::Notebook(other))),
         }
@@ -100,7 +100,7 @@ impl OpenNotebook {
     }
 
     /// Has the notebook changed, if the store lets its owner change the file.
-    pub(super) fn change(&self, store: &Store, ask: NotebookAsk) -> Result<Changed<NotebookEdited>> {
+    pub(super) fn change(&self, store: &Store, ask: NotebookAction) -> Result<Changed<EditReply>> {
         store.check_use(&self.named, Use::Change)?;
         let value = match self.wait(self.asked(ask))? {
             NotebookReply::Edited(edited) => *edited,

@@ -14,7 +14,7 @@ use crate::error::Failure;
 
 /// A session, as a client names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Named {
+pub struct SessionName {
     /// The name.
     pub id: String,
     /// The folder; without one, the name must be unique.
@@ -26,7 +26,7 @@ pub struct Named {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CallRequest {
     /// The session.
-    pub session: Named,
+    pub session: SessionName,
     /// The folder of a new session that was named without one.
     #[serde(with = "cellist_platform::portable_path")]
     pub here: PathBuf,
@@ -105,7 +105,7 @@ mod tests {
 
     fn call(is_particular: bool, reset: bool) -> CallRequest {
         CallRequest {
-            session: Named { id: "s".into(), cwd: None },
+            session: SessionName { id: "s".into(), cwd: None },
             here: "/work".into(),
             kernel: KernelRequest { is_particular, ..KernelRequest::default() },
             kind: Kind::Tool,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// What may be asked of conversations.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ChatAsk {
+pub enum ChatAction {
     /// The conversation about a notebook, or about one of its cells, which begins now if there is none.
     Open {
         /// The notebook, by an absolute path.
@@ -180,21 +180,21 @@ pub enum ChatReply {
     Done(bool),
 }
 
-impl ChatAsk {
+impl ChatAction {
     /// Whether a page may ask this. A page has no settings or keys of its own.
     pub fn allowed_from_page(&self) -> bool {
         match self {
-            ChatAsk::Open { .. }
-            | ChatAsk::Setup { .. }
-            | ChatAsk::Say { .. }
-            | ChatAsk::Preview { .. }
-            | ChatAsk::Withdraw { .. }
-            | ChatAsk::Stop { .. }
-            | ChatAsk::Approve { .. }
-            | ChatAsk::Hear { .. }
-            | ChatAsk::Restore { .. }
-            | ChatAsk::End { .. } => true,
-            ChatAsk::Send { .. } | ChatAsk::Undo { .. } => false,
+            ChatAction::Open { .. }
+            | ChatAction::Setup { .. }
+            | ChatAction::Say { .. }
+            | ChatAction::Preview { .. }
+            | ChatAction::Withdraw { .. }
+            | ChatAction::Stop { .. }
+            | ChatAction::Approve { .. }
+            | ChatAction::Hear { .. }
+            | ChatAction::Restore { .. }
+            | ChatAction::End { .. } => true,
+            ChatAction::Send { .. } | ChatAction::Undo { .. } => false,
         }
     }
 }

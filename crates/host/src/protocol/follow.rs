@@ -8,11 +8,11 @@ use cellist_live::{Activity, Actor, CellText, Change, LastRun, Review, View};
 use cellist_notebook::CellId;
 use serde::{Deserialize, Serialize};
 
-use super::outputs::CellOutputs;
+use super::outputs::SentCellOutputs;
 
 /// All of a notebook.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct NotebookWhole {
+pub struct FullNotebook {
     /// Its file, with no link in its path.
     pub path: String,
     /// The name of the file.
@@ -24,7 +24,7 @@ pub struct NotebookWhole {
     /// The cells, in order.
     pub cells: Vec<CellText>,
     /// The outputs of cells that have any.
-    pub outputs: BTreeMap<CellId, CellOutputs>,
+    pub outputs: BTreeMap<CellId, SentCellOutputs>,
     /// The conditions of code cells.
     pub conditions: BTreeMap<CellId, CellCondition>,
     /// The changes that wait for review.
@@ -40,11 +40,11 @@ pub struct NotebookWhole {
 /// What is new of a notebook. Whatever is left out is as it was.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct NotebookNews {
+pub struct NotebookUpdate {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub outputs: BTreeMap<CellId, CellOutputs>,
+    pub outputs: BTreeMap<CellId, SentCellOutputs>,
     /// The conditions of cells that are another; nothing for a cell that has none any more.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub conditions: BTreeMap<CellId, Option<CellCondition>>,
@@ -61,14 +61,14 @@ pub struct NotebookNews {
     pub is_behind: bool,
 }
 
-impl NotebookNews {
+impl NotebookUpdate {
     /// The news for a client that has to follow the notebook anew.
-    pub(crate) fn behind() -> NotebookNews {
-        NotebookNews { is_behind: true, ..NotebookNews::default() }
+    pub(crate) fn behind() -> NotebookUpdate {
+        NotebookUpdate { is_behind: true, ..NotebookUpdate::default() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        let NotebookNews { changes, outputs, conditions, review, status, kernel, participants, is_behind } =
+        let NotebookUpdate { changes, outputs, conditions, review, status, kernel, participants, is_behind } =
             self;
         changes.is_empty()
             && outputs.is_empty()
@@ -111,7 +111,7 @@ impl From<&View> for NotebookStatus {
 /// The kernel of a notebook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NotebookKernel {
-    pub state: KernelState,
+    pub state: NotebookKernelState,
     pub name: String,
     /// Another after each start.
     pub id: Option<String>,
@@ -126,7 +126,7 @@ pub struct NotebookKernel {
 /// What the kernel of a notebook does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum KernelState {
+pub enum NotebookKernelState {
     /// There is no kernel.
     None,
     Starting,
@@ -143,13 +143,13 @@ pub struct Participant {
     pub actor: Actor,
     /// The cells that they are at; agents may read several at once.
     pub cells: Vec<CellId>,
-    pub doing: Doing,
+    pub doing: ParticipantActivity,
 }
 
 /// What a participant does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Doing {
+pub enum ParticipantActivity {
     Looking,
     Editing,
     Reading,
@@ -158,7 +158,7 @@ pub enum Doing {
 
 /// The cells that a person at a page has in front of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Focus {
+pub struct PageFocus {
     /// The active cell.
     pub cell: Option<CellId>,
     pub selected: Vec<CellId>,

@@ -11,13 +11,13 @@ pub struct Greeting {
     /// The client's version.
     pub cellist: String,
     /// What it wants.
-    pub wish: Wish,
+    pub wish: ConnectPurpose,
 }
 
 /// What a client wants of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wish {
+pub enum ConnectPurpose {
     /// To ask things; needs the same version.
     Attach,
     /// That the host leaves if it keeps nothing for anyone.
@@ -33,7 +33,7 @@ pub enum Wish {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
     /// What it does about the wish.
-    pub answer: Answer,
+    pub answer: ConnectAnswer,
     /// What it is.
     pub host: HostState,
 }
@@ -41,7 +41,7 @@ pub struct Welcome {
 /// What a host does about a wish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum ConnectAnswer {
     /// Requests may follow.
     Attached,
     /// It ends now.
@@ -97,10 +97,10 @@ mod tests {
     fn words_of_a_later_version_are_understood_as_far_as_they_go() {
         let greeting = r#"{"cellist": "9.0.0", "wish": "levitate", "mood": "good"}"#;
         let greeting: Greeting = serde_json::from_str(greeting).unwrap();
-        assert_eq!((greeting.cellist.as_str(), greeting.wish), ("9.0.0", Wish::Look));
+        assert_eq!((greeting.cellist.as_str(), greeting.wish), ("9.0.0", ConnectPurpose::Look));
         let welcome = r#"{"answer": "levitating", "host": {"version": "9.0.0", "mood": "good"}}"#;
         let welcome: Welcome = serde_json::from_str(welcome).unwrap();
-        assert_eq!((welcome.answer, welcome.host.version.as_str()), (Answer::Staying, "9.0.0"));
+        assert_eq!((welcome.answer, welcome.host.version.as_str()), (ConnectAnswer::Staying, "9.0.0"));
         assert!(!welcome.host.is_needed());
     }
 

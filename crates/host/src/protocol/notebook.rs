@@ -11,24 +11,24 @@ use cellist_session::parameters::put_parameters;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::follow::{Focus, NotebookNews, NotebookWhole, RunStop, TurnSummary};
+use super::follow::{FullNotebook, NotebookUpdate, PageFocus, RunStop, TurnSummary};
 use super::outputs::OutputForm;
 
 /// Something that is asked of a notebook.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct OnNotebook {
+pub struct NotebookRequest {
     /// Its file, by an absolute path.
     #[serde(with = "cellist_platform::portable_path")]
     pub path: PathBuf,
     /// What is asked.
-    pub ask: NotebookAsk,
+    pub ask: NotebookAction,
 }
 
 /// What may be asked of a notebook. It is opened for the question if it is not open. Without an author, a change is made by
 /// the client itself.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NotebookAsk {
+pub enum NotebookAction {
     /// Follows it: tells all of it, and keeps it open for as long as the client is there.
     Follow {
         /// Clients whose last submission is asked for.
@@ -39,7 +39,7 @@ pub enum NotebookAsk {
     /// Tells what is new since the client was told last, as soon as there is something.
     News,
     /// Notes what a person has in front of them.
-    Present(Focus),
+    Present(PageFocus),
     /// Tells all of it. An actor that is named may base an edit on it.
     Read(Option<Actor>),
     /// Changes it as a client does that has a copy of its own.
@@ -177,9 +177,9 @@ pub enum NotebookReply {
     /// All of it.
     State(Box<NotebookState>),
     /// All of it, for a client that follows it.
-    Whole(Box<NotebookWhole>),
+    Whole(Box<FullNotebook>),
     /// What is new.
-    News(Box<NotebookNews>),
+    News(Box<NotebookUpdate>),
     /// The newest turns, newest first.
     Turns(Vec<TurnSummary>),
     /// Cells as JSON; nothing for one that never was.
@@ -209,7 +209,7 @@ pub enum NotebookReply {
     /// It is done, and this is the version that has it.
     Version(u64),
     /// It is done, and on disk.
-    Edited(Box<NotebookEdited>),
+    Edited(Box<EditReply>),
     /// Who did what, oldest first.
     History(Vec<Entry>),
     /// It is done.
@@ -267,7 +267,7 @@ impl<'a> Deserialize<'a> for NotebookContent {
 
 /// What an edit came to.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct NotebookEdited {
+pub struct EditReply {
     /// Whether it changed anything.
     pub changed: bool,
     /// The cells that it changed.
@@ -276,33 +276,33 @@ pub struct NotebookEdited {
     pub undone: Vec<Entry>,
 }
 
-impl NotebookAsk {
+impl NotebookAction {
     /// Whether a page may ask this. A page acts for the person at it and for no other author.
     pub fn allowed_from_page(&self) -> bool {
         match self {
-            NotebookAsk::Follow { outputs: OutputForm::Bounded, .. }
-            | NotebookAsk::News
-            | NotebookAsk::Present(_)
-            | NotebookAsk::Submit { author: None, .. }
-            | NotebookAsk::Undo { undo: Undo::Turn(_), author: None }
-            | NotebookAsk::Judge { author: None, .. }
-            | NotebookAsk::SetReview(_)
-            | NotebookAsk::Turns
-            | NotebookAsk::Cells(_)
-            | NotebookAsk::Complete { .. }
-            | NotebookAsk::Inspect { .. }
-            | NotebookAsk::Run(_)
-            | NotebookAsk::Interrupt
-            | NotebookAsk::Restart
-            | NotebookAsk::Save => true,
-            NotebookAsk::Follow { .. }
-            | NotebookAsk::Read(_)
-            | NotebookAsk::Submit { .. }
-            | NotebookAsk::Edit { .. }
-            | NotebookAsk::Overwrite { .. }
-            | NotebookAsk::Undo { .. }
-            | NotebookAsk::Judge { .. }
-            | NotebookAsk::History => false,
+            NotebookAction::Follow { outputs: OutputForm::Bounded, .. }
+            | NotebookAction::News
+            | NotebookAction::Present(_)
+            | NotebookAction::Submit { author: None, .. }
+            | NotebookAction::Undo { undo: Undo::Turn(_), author: None }
+            | NotebookAction::Judge { author: None, .. }
+            | NotebookAction::SetReview(_)
+            | NotebookAction::Turns
+            | NotebookAction::Cells(_)
+            | NotebookAction::Complete { .. }
+            | NotebookAction::Inspect { .. }
+            | NotebookAction::Run(_)
+            | NotebookAction::Interrupt
+            | NotebookAction::Restart
+            | NotebookAction::Save => true,
+            NotebookAction::Follow { .. }
+            | NotebookAction::Read(_)
+            | NotebookAction::Submit { .. }
+            | NotebookAction::Edit { .. }
+            | NotebookAction::Overwrite { .. }
+            | NotebookAction::Undo { .. }
+            | NotebookAction::Judge { .. }
+            | NotebookAction::History => false,
         }
     }
 }

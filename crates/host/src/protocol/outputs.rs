@@ -29,7 +29,7 @@ pub enum OutputForm {
 
 /// The outputs of a cell, and the number of the run that they are of.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CellOutputs {
+pub struct SentCellOutputs {
     pub outputs: SentOutputs,
     pub count: Option<i64>,
 }
@@ -71,21 +71,21 @@ pub struct FoldedText {
     pub address: String,
 }
 
-impl CellOutputs {
+impl SentCellOutputs {
     /// The outputs of a code cell; nothing for a cell that has no outputs and was never counted.
-    pub(crate) fn of(form: OutputForm, path: &Path, cell: &Cell) -> Option<CellOutputs> {
+    pub(crate) fn of(form: OutputForm, path: &Path, cell: &Cell) -> Option<SentCellOutputs> {
         let count = cell.execution_count();
         let has_run = cell.has_outputs() || count.is_some();
-        has_run.then(|| CellOutputs { outputs: SentOutputs::of(form, path, cell), count })
+        has_run.then(|| SentCellOutputs { outputs: SentOutputs::of(form, path, cell), count })
     }
 
     /// The outputs of a cell that has none.
-    pub(crate) fn none(form: OutputForm) -> CellOutputs {
+    pub(crate) fn none(form: OutputForm) -> SentCellOutputs {
         let outputs = match form {
             OutputForm::Whole => SentOutputs::Whole(Vec::new()),
             OutputForm::Bounded => SentOutputs::Bounded(Vec::new()),
         };
-        CellOutputs { outputs, count: None }
+        SentCellOutputs { outputs, count: None }
     }
 }
 
@@ -95,8 +95,9 @@ impl SentOutputs {
         match form {
             OutputForm::Whole => SentOutputs::Whole(outputs),
             OutputForm::Bounded => {
-                let bounded =
-                    |(at, output): (usize, Output)| bounded(&Place { path, cell: cell.id(), at }, output);
+                let bounded = |(at, output): (usize, Output)| {
+                    bounded(&OutputLocation { path, cell: cell.id(), at }, output)
+                };
                 SentOutputs::Bounded(outputs.into_iter().enumerate().map(bounded).collect())
             }
         }
@@ -104,13 +105,13 @@ impl SentOutputs {
 }
 
 /// Which output of which cell.
-struct Place<'a> {
+struct OutputLocation<'a> {
     path: &'a Path,
     cell: &'a CellId,
     at: usize,
 }
 
-impl Place<'_> {
+impl OutputLocation<'_> {
     /// Where one representation of it is. A sum is in it, so that another picture has another address and is fetched.
     fn address(&self, mime: &str, text: &str) -> String {
         let sum = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
@@ -127,7 +128,7 @@ impl Place<'_> {
     }
 }
 
-fn bounded(place: &Place<'_>, output: Output) -> PageOutput {
+fn bounded(place: &OutputLocation<'_>, output: Output) -> PageOutput {
     let fold = |text: String| folded(text, |all| place.address("text/plain", all));
     match output {
         Output::Stream { name, text } => {
@@ -152,7 +153,7 @@ fn settled(text: String) -> String {
     text
 }
 
-fn values(place: &Place<'_>, data: &MimeBundle) -> BTreeMap<String, PageValue> {
+fn values(place: &OutputLocation<'_>, data: &MimeBundle) -> BTreeMap<String, PageValue> {
     let value = |mime: &str, data: &MimeData| match data {
         MimeData::Text(text) if mime.starts_with("image/") || text.len() > MOST_VALUE => {
             PageValue::Stored { address: place.address(mime, text), bytes: text.len() }
@@ -244,9 +245,9 @@ mod tests {
     /// The first output of the cell as JSON, and its count.
     fn shown(notebook: &Notebook) -> (serde_json::Value, Option<i64>) {
         let path = Path::new("/a b.ipynb");
-        let shown = CellOutputs::of(OutputForm::Bounded, path, &notebook.cells()[0]).unwrap();
+        let shown = SentCellOutputs::of(OutputForm::Bounded, path, &notebook.cells()[0]).unwrap();
         let mut json = serde_json::to_value(&shown).unwrap();
-        assert!(serde_json::from_value::<CellOutputs>(json.clone()).is_ok());
+        assert!(serde_json::from_value::<SentCellOutputs>(json.clone()).is_ok());
         (json["outputs"]["bounded"][0].take(), shown.count)
     }
 

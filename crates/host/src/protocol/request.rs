@@ -12,11 +12,11 @@ use cellist_tools::{CallProgress, Caller, EditorReport, EditorState, ToolAnswer}
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::protocol::call::{CallRequest, Named};
-use crate::protocol::chat::{ChatAsk, ChatReply};
+use crate::protocol::call::{CallRequest, SessionName};
+use crate::protocol::chat::{ChatAction, ChatReply};
 use crate::protocol::follow::FolderListing;
-use crate::protocol::notebook::{NotebookReply, OnNotebook};
-use crate::protocol::run::NotebookRun;
+use crate::protocol::notebook::{NotebookReply, NotebookRequest};
+use crate::protocol::run::NotebookRunRequest;
 
 /// What may be asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -33,14 +33,14 @@ pub enum Request {
     /// Interrupts the running code of a session, and waits until it has stopped or the grace has passed.
     Interrupt {
         /// The session.
-        session: Named,
+        session: SessionName,
         /// Whether the kernel is killed if the code does not stop.
         force: bool,
     },
     /// How code could go on, by a session's kernel.
     Complete {
         /// The session.
-        session: Named,
+        session: SessionName,
         /// The code.
         code: String,
         /// Where it is to go on, counted in characters.
@@ -49,22 +49,22 @@ pub enum Request {
     /// What a session's kernel knows of the name at a place.
     Inspect {
         /// The session.
-        session: Named,
+        session: SessionName,
         /// The code.
         code: String,
         /// The place, counted in characters.
         cursor: usize,
     },
     /// Gives a session a new kernel; what runs is ended.
-    Restart(Named),
+    Restart(SessionName),
     /// Ends a session, with all that runs and waits in it.
-    End(Named),
+    End(SessionName),
     /// Which notebooks are open.
     Notebooks,
     /// Something about a notebook.
-    Notebook(Box<OnNotebook>),
+    Notebook(Box<NotebookRequest>),
     /// Runs cells of a notebook.
-    Run(Box<NotebookRun>),
+    Run(Box<NotebookRunRequest>),
     /// What is in front of a person, after what an editor has to report.
     Editor(Option<Box<EditorReport>>),
     /// What is in front of a person, as soon as that is something else than this, or after a minute.
@@ -85,7 +85,7 @@ pub enum Request {
         path: PathBuf,
     },
     /// A link to the page, which is served from then on.
-    Page(Box<PageAsk>),
+    Page(Box<PageLinkRequest>),
     /// The browsers that were let in at the page.
     Browsers,
     /// Ends a browser by its id, or all of them.
@@ -105,7 +105,7 @@ pub enum Request {
         name: String,
     },
     /// Something about a conversation with the assistant.
-    Chat(Box<ChatAsk>),
+    Chat(Box<ChatAction>),
     /// Calls a tool.
     Tool {
         /// Its name.
@@ -117,7 +117,7 @@ pub enum Request {
 
 /// Someone who wants to use the page.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct PageAsk {
+pub struct PageLinkRequest {
     /// The notebook to open there, by an absolute path.
     #[serde(with = "cellist_platform::portable_path")]
     pub path: Option<PathBuf>,
@@ -181,7 +181,7 @@ pub struct BrowserView {
 
 /// The state of a notebook, as data and as text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ContextTold {
+pub struct ContextReply {
     /// For programs.
     pub json: Value,
     /// For a prompt.
@@ -240,7 +240,7 @@ pub enum Reply {
     /// What is in front of a person.
     Editor(Box<EditorState>),
     /// The notebook that is worked on, if one is.
-    Context(Option<Box<ContextTold>>),
+    Context(Option<Box<ContextReply>>),
     /// What is answered about a conversation.
     Chat(ChatReply),
     /// What a tool answers.
@@ -334,7 +334,7 @@ mod tests {
             json!({ "editor": null }),
             json!({ "consent": { "path": "/f" } }),
             json!({ "introduce": caller }),
-            json!({ "page": serde_json::to_value(PageAsk::default()).unwrap() }),
+            json!({ "page": serde_json::to_value(PageLinkRequest::default()).unwrap() }),
             json!({ "revoke": null }),
             json!({ "tool": { "tool": "bash", "arguments": { "command": "ls" } } }),
         ] {

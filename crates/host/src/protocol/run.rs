@@ -10,7 +10,7 @@ use crate::protocol::call::CallRequest;
 
 /// Cells of a notebook to run, from their newest text. They run on when whoever asked goes away.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct NotebookRun {
+pub struct NotebookRunRequest {
     /// The notebook's file, by an absolute path. It is opened for the run if it is not open.
     #[serde(with = "cellist_platform::portable_path")]
     pub path: PathBuf,

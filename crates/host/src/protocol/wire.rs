@@ -8,7 +8,7 @@ use crate::protocol::request::{Event, Reply, Request};
 /// From a client to the host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Up {
+pub enum ClientFrame {
     /// A request.
     Ask {
         /// Its number.
@@ -29,7 +29,7 @@ pub enum Up {
 /// From the host to a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Down {
+pub enum HostFrame {
     /// The newest about a request that is being carried out.
     Event {
         /// Its number.

@@ -9,13 +9,13 @@ use cellist_session::sessions::{CallView, Kind, SessionError, SessionKey, Ticket
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::{Client, HostService};
+use super::{HostService, ServiceClient};
 use crate::error::Failure;
-use crate::protocol::call::{CallRequest, Named};
+use crate::protocol::call::{CallRequest, SessionName};
 use crate::protocol::request::{Event, Reply, StartedKernel};
 
 /// The session of a call, and the kernel that it runs on.
-pub(super) struct Placed {
+pub(super) struct CallPlacement {
     pub(super) key: SessionKey,
     pub(super) order: Arc<Order>,
     pub(super) stages: StageLines,
@@ -41,17 +41,17 @@ impl StageLines {
 }
 
 impl HostService {
-    pub(super) fn find(&self, named: &Named) -> Result<SessionKey, SessionError> {
+    pub(super) fn find(&self, named: &SessionName) -> Result<SessionKey, SessionError> {
         self.sessions.find(&named.id, named.cwd.as_deref())
     }
 
     /// Finds the session of a call, and decides on its kernel where it needs one. `cancel` gives up.
     pub(super) async fn place(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         call: &CallRequest,
         cancel: &mut Cancel,
-    ) -> Result<Placed, Failure> {
+    ) -> Result<CallPlacement, Failure> {
         let (key, known) = match self.find(&call.session) {
             Ok(key) => {
                 let order = self.sessions.order(&key);
@@ -65,20 +65,20 @@ impl HostService {
         };
         let stages = StageLines::default();
         if let Some(order) = known.as_ref().filter(|_| call.takes(&known)) {
-            return Ok(Placed { key, order: Arc::clone(order), stages });
+            return Ok(CallPlacement { key, order: Arc::clone(order), stages });
         }
         let order = tokio::select! {
             order = self.order(client, &key, call.kernel.clone(), &stages) => order?,
             () = cancel.asked() => return Err(Failure::interrupted()),
         };
         call.check(&order, known.as_deref())?;
-        Ok(Placed { key, order: Arc::new(order), stages })
+        Ok(CallPlacement { key, order: Arc::new(order), stages })
     }
 
     /// Decides on the kernel of a session, by the environment of a client.
     pub(super) async fn order(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         key: &SessionKey,
         request: KernelRequest,
         lines: &StageLines,
@@ -92,13 +92,13 @@ impl HostService {
     /// Starts the kernel of a session, and tells which one it is.
     pub(super) async fn start(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         mut call: CallRequest,
         events: watch::Sender<Option<Event>>,
         mut cancel: Cancel,
     ) -> Result<Reply, Failure> {
         call.cells = Vec::new();
-        let Placed { key, order, stages } = self.place(client, &call, &mut cancel).await?;
+        let CallPlacement { key, order, stages } = self.place(client, &call, &mut cancel).await?;
         events.send_replace(Some(Event::Starting(order.way.in_words().to_owned())));
         let begun =
             Stages::new(&client.environment().variables(), self.stage_log.clone().or(Some(stages.log())));
@@ -116,12 +116,12 @@ impl HostService {
 
     pub(super) async fn call(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         call: CallRequest,
         events: watch::Sender<Option<Event>>,
         mut cancel: Cancel,
     ) -> Result<Reply, Failure> {
-        let Placed { key, order, stages } = self.place(client, &call, &mut cancel).await?;
+        let CallPlacement { key, order, stages } = self.place(client, &call, &mut cancel).await?;
         let (mut is_watched, is_notebook) = (call.is_watched, matches!(call.kind, Kind::Notebook { .. }));
         let patience = sleep(call.soft_wait);
         tokio::pin!(patience);

@@ -7,7 +7,7 @@ use cellist_platform::FailureKind;
 use cellist_settings::RunCode;
 use cellist_tools::{FilePolicy, nearby_notebooks, tool_references};
 
-use super::{Client, HostService, blocking};
+use super::{HostService, ServiceClient, blocking};
 use crate::error::Failure;
 use crate::protocol::chat::{ChatAccount, ChatSetup, ToolReference};
 
@@ -15,7 +15,7 @@ impl HostService {
     /// Reads all that decides on an answer.
     pub(super) async fn read_setup(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         notebook: &Path,
     ) -> Result<AssistantSetup, Failure> {
         let place = client.page()?.place(self.documents.store().home(), notebook);
@@ -23,7 +23,11 @@ impl HostService {
     }
 
     /// What a message can use.
-    pub(super) async fn chat_setup(&self, client: &Client, notebook: &Path) -> Result<ChatSetup, Failure> {
+    pub(super) async fn chat_setup(
+        &self,
+        client: &ServiceClient,
+        notebook: &Path,
+    ) -> Result<ChatSetup, Failure> {
         let place = client.page()?.place(self.documents.store().home(), notebook);
         blocking(move || {
             let (folder, own) = (place.cwd.clone(), place.notebook.clone());

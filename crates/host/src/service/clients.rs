@@ -13,11 +13,11 @@ use cellist_settings::Home;
 use cellist_tools::redaction::Redaction;
 
 use crate::error::Failure;
-use crate::protocol::request::PageAsk;
+use crate::protocol::request::PageLinkRequest;
 
 /// A client of the service.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct ServiceClient {
     owner: OwnerId,
     /// The environment that it has sent.
     environment: Arc<Mutex<Arc<ClientEnvironment>>>,
@@ -28,19 +28,19 @@ pub struct Client {
 /// The user of the page: the environment, the keys and the folder of the last request for a link. A state folder is for
 /// one user. Cheap to clone; all clones are one.
 #[derive(Clone, Debug)]
-pub struct PageUser(Arc<Mutex<Opened>>);
+pub struct PageUser(Arc<Mutex<PageSettings>>);
 
 #[derive(Debug)]
-struct Opened {
+struct PageSettings {
     environment: ClientEnvironment,
     redaction: Redaction,
     keys: ApiKeys,
     folder: PathBuf,
 }
 
-impl Client {
-    pub(super) fn new(owner: OwnerId, page: Option<PageUser>) -> Client {
-        Client { owner, environment: Arc::default(), page }
+impl ServiceClient {
+    pub(super) fn new(owner: OwnerId, page: Option<PageUser>) -> ServiceClient {
+        ServiceClient { owner, environment: Arc::default(), page }
     }
 
     /// The name under which it uses sessions.
@@ -82,16 +82,16 @@ impl Client {
 
 impl PageUser {
     /// The user who asks for a link.
-    pub fn new(ask: &PageAsk) -> PageUser {
-        PageUser(Arc::new(Mutex::new(Opened::by(ask))))
+    pub fn new(ask: &PageLinkRequest) -> PageUser {
+        PageUser(Arc::new(Mutex::new(PageSettings::by(ask))))
     }
 
     /// The user asks for another link.
-    pub fn opens(&self, ask: &PageAsk) {
-        *self.lock() = Opened::by(ask);
+    pub fn opens(&self, ask: &PageLinkRequest) {
+        *self.lock() = PageSettings::by(ask);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Opened> {
+    fn lock(&self) -> MutexGuard<'_, PageSettings> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -129,9 +129,9 @@ impl PageUser {
     }
 }
 
-impl Opened {
-    fn by(ask: &PageAsk) -> Opened {
-        let PageAsk { environment, redaction, keys, folder, .. } = ask.clone();
-        Opened { environment, redaction, keys, folder }
+impl PageSettings {
+    fn by(ask: &PageLinkRequest) -> PageSettings {
+        let PageLinkRequest { environment, redaction, keys, folder, .. } = ask.clone();
+        PageSettings { environment, redaction, keys, folder }
     }
 }

@@ -18,32 +18,33 @@ use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::files;
-use super::{Client, HostService};
+use super::{HostService, ServiceClient};
 use crate::error::Failure;
 use crate::protocol::follow::{
-    CellCondition, KernelState, NotebookKernel, NotebookNews, NotebookStatus, NotebookWhole, Participant,
+    CellCondition, FullNotebook, NotebookKernel, NotebookKernelState, NotebookStatus, NotebookUpdate,
+    Participant,
 };
-use crate::protocol::outputs::{CellOutputs, OutputForm};
+use crate::protocol::outputs::{OutputForm, SentCellOutputs};
 
 /// The least time between two looks for news: changes in between are told together.
 const PACE: Duration = Duration::from_millis(25);
 
 /// The notebooks that each client follows, by the paths that it named.
 #[derive(Clone, Default)]
-pub(super) struct Feeds(Arc<Mutex<HashMap<OwnerId, HashMap<PathBuf, Followed>>>>);
+pub(super) struct FeedRegistry(Arc<Mutex<HashMap<OwnerId, HashMap<PathBuf, FollowedNotebook>>>>);
 
 #[derive(Clone)]
-struct Followed {
+struct FollowedNotebook {
     document: Document,
-    feed: Arc<AsyncMutex<Feed>>,
+    feed: Arc<AsyncMutex<NotebookFeed>>,
 }
 
 /// What a client was told of a notebook.
-struct Feed {
+struct NotebookFeed {
     document: Document,
-    client: Client,
+    client: ServiceClient,
     form: OutputForm,
-    known: Known,
+    known: SentState,
     views: watch::Receiver<Arc<View>>,
     sessions: watch::Receiver<()>,
     presence: watch::Receiver<()>,
@@ -51,7 +52,7 @@ struct Feed {
     looked: Instant,
 }
 
-struct Known {
+struct SentState {
     version: u64,
     conditions: BTreeMap<CellId, CellCondition>,
     review: Arc<Review>,
@@ -60,17 +61,17 @@ struct Known {
     participants: Vec<Participant>,
 }
 
-impl Feeds {
-    fn lock(&self) -> MutexGuard<'_, HashMap<OwnerId, HashMap<PathBuf, Followed>>> {
+impl FeedRegistry {
+    fn lock(&self) -> MutexGuard<'_, HashMap<OwnerId, HashMap<PathBuf, FollowedNotebook>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn get(&self, client: &Client, path: &Path) -> Option<Followed> {
+    fn get(&self, client: &ServiceClient, path: &Path) -> Option<FollowedNotebook> {
         self.lock().get(client.owner())?.get(path).cloned()
     }
 
     /// Drops all feeds of a client. Returns their notebooks.
-    pub(super) fn let_go(&self, client: &Client) -> Vec<Document> {
+    pub(super) fn let_go(&self, client: &ServiceClient) -> Vec<Document> {
         let followed = self.lock().remove(client.owner()).unwrap_or_default();
         followed.into_values().map(|followed| followed.document).collect()
     }
@@ -78,7 +79,7 @@ impl Feeds {
 
 impl HostService {
     /// The notebook at a path. A client that follows it keeps it, whatever becomes of the file.
-    pub async fn document(&self, client: &Client, path: &Path) -> Result<Document, StoreError> {
+    pub async fn document(&self, client: &ServiceClient, path: &Path) -> Result<Document, StoreError> {
         match self.followed(client, path) {
             Some(document) => Ok(document),
             None => self.documents.open(path).await,
@@ -86,18 +87,18 @@ impl HostService {
     }
 
     /// The notebook that a client follows under a path.
-    pub(super) fn followed(&self, client: &Client, path: &Path) -> Option<Document> {
+    pub(super) fn followed(&self, client: &ServiceClient, path: &Path) -> Option<Document> {
         self.feeds.get(client, path).map(|followed| followed.document)
     }
 
     /// Begins to follow a notebook, or begins anew.
     pub(super) async fn follow(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         named: PathBuf,
         clients: Vec<String>,
         form: OutputForm,
-    ) -> Result<NotebookWhole, Failure> {
+    ) -> Result<FullNotebook, Failure> {
         let opened = self.documents.open(&named).await;
         let document = opened.map_err(|error| match form {
             OutputForm::Bounded => files::cannot_open(error),
@@ -115,7 +116,7 @@ impl HostService {
         }
         let (view, heard) = document.resync(clients).await?;
         let path = document.path().to_owned();
-        let known = Known {
+        let known = SentState {
             version: view.version,
             conditions: conditions(&view),
             review: view.review.clone(),
@@ -124,14 +125,14 @@ impl HostService {
             participants: self.presence.others(&path, client.owner()),
         };
         let cells = view.notebook.cells().iter();
-        let whole = NotebookWhole {
+        let whole = FullNotebook {
             path: path.to_string_lossy().into_owned(),
             name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             language: language(&view.notebook),
             version: view.version,
             cells: cells_of(&view.notebook),
             outputs: cells
-                .filter_map(|cell| Some((cell.id().clone(), CellOutputs::of(form, &path, cell)?)))
+                .filter_map(|cell| Some((cell.id().clone(), SentCellOutputs::of(form, &path, cell)?)))
                 .collect(),
             conditions: known.conditions.clone(),
             review: reviewed(&view.review),
@@ -141,9 +142,17 @@ impl HostService {
             heard,
         };
         let (owner, client, looked) = (client.owner().clone(), client.clone(), Instant::now());
-        let feed =
-            Feed { document: document.clone(), client, form, known, views, sessions, presence, looked };
-        let followed = Followed { document, feed: Arc::new(AsyncMutex::new(feed)) };
+        let feed = NotebookFeed {
+            document: document.clone(),
+            client,
+            form,
+            known,
+            views,
+            sessions,
+            presence,
+            looked,
+        };
+        let followed = FollowedNotebook { document, feed: Arc::new(AsyncMutex::new(feed)) };
         self.feeds.lock().entry(owner).or_default().insert(named, followed);
         Ok(whole)
     }
@@ -151,10 +160,10 @@ impl HostService {
     /// What is new since the client was last told, as soon as there is something.
     pub(super) async fn news(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         path: &Path,
         mut cancel: Cancel,
-    ) -> Result<NotebookNews, Failure> {
+    ) -> Result<NotebookUpdate, Failure> {
         let missing = || Failure::bad_input(FailureKind::NotFollowed, "the notebook is not followed");
         let followed = self.feeds.get(client, path).ok_or_else(missing)?;
         let mut feed = followed.feed.lock().await;
@@ -162,13 +171,13 @@ impl HostService {
     }
 
     /// The kernel of a notebook. It stays while a page has the notebook open.
-    fn kernel(&self, client: &Client, notebook: &Notebook, path: &Path) -> NotebookKernel {
+    fn kernel(&self, client: &ServiceClient, notebook: &Notebook, path: &Path) -> NotebookKernel {
         let key = SessionKey::of_notebook(path);
         let mut sessions = self.sessions.list().into_iter();
         let session = sessions.find(|session| session.id == key.id && session.cwd == key.cwd);
         let name = text(notebook, "/kernelspec/display_name").unwrap_or_else(|| "Python".to_owned());
         let Some(session) = session else {
-            let (state, gone) = (KernelState::None, self.sessions.gone(&key));
+            let (state, gone) = (NotebookKernelState::None, self.sessions.gone(&key));
             return NotebookKernel { state, name, id: None, stuck: false, stays: None, gone };
         };
         if client.is_page() && !session.owners.contains(client.owner()) {
@@ -180,16 +189,16 @@ impl HostService {
     }
 }
 
-impl Feed {
+impl NotebookFeed {
     /// Waits until there is something new, or the client does not wait any more.
-    async fn next(&mut self, service: &HostService, cancel: &mut Cancel) -> NotebookNews {
+    async fn next(&mut self, service: &HostService, cancel: &mut Cancel) -> NotebookUpdate {
         loop {
             sleep_until(self.looked + PACE).await;
             self.looked = Instant::now();
             let news = match self.look(service).await {
                 Ok(news) => news,
                 // Too much has changed, or the notebook was closed.
-                Err(_) => return NotebookNews::behind(),
+                Err(_) => return NotebookUpdate::behind(),
             };
             if !news.is_empty() {
                 return news;
@@ -198,7 +207,7 @@ impl Feed {
             tokio::select! {
                 changed = self.views.changed() => match changed {
                     Ok(()) => self.views.mark_changed(),
-                    Err(_) => return NotebookNews::behind(),
+                    Err(_) => return NotebookUpdate::behind(),
                 },
                 _ = self.sessions.changed() => {}
                 _ = self.presence.changed() => {}
@@ -208,8 +217,8 @@ impl Feed {
         }
     }
 
-    async fn look(&mut self, service: &HostService) -> Result<NotebookNews, DocumentError> {
-        let mut news = NotebookNews::default();
+    async fn look(&mut self, service: &HostService) -> Result<NotebookUpdate, DocumentError> {
+        let mut news = NotebookUpdate::default();
         if self.views.has_changed().unwrap_or(true) {
             self.views.mark_unchanged();
             self.read(service, &mut news).await?;
@@ -225,7 +234,7 @@ impl Feed {
     }
 
     /// Reads what is new in the notebook itself.
-    async fn read(&mut self, service: &HostService, news: &mut NotebookNews) -> Result<(), DocumentError> {
+    async fn read(&mut self, service: &HostService, news: &mut NotebookUpdate) -> Result<(), DocumentError> {
         let (view, changes) = self.document.newer(self.known.version).await?;
         self.known.version = view.version;
         let path = self.document.path();
@@ -238,8 +247,8 @@ impl Feed {
         };
         for cell in effects.filter_map(cell).collect::<BTreeSet<CellId>>() {
             if let Some(at) = view.notebook.position(&cell) {
-                let outputs = CellOutputs::of(self.form, path, &view.notebook.cells()[at]);
-                news.outputs.insert(cell, outputs.unwrap_or_else(|| CellOutputs::none(self.form)));
+                let outputs = SentCellOutputs::of(self.form, path, &view.notebook.cells()[at]);
+                news.outputs.insert(cell, outputs.unwrap_or_else(|| SentCellOutputs::none(self.form)));
             }
         }
         let conditions = conditions(&view);
@@ -295,14 +304,14 @@ fn language(notebook: &Notebook) -> String {
     language.unwrap_or_else(|| "python".to_owned())
 }
 
-impl From<SessionState> for KernelState {
-    fn from(state: SessionState) -> KernelState {
+impl From<SessionState> for NotebookKernelState {
+    fn from(state: SessionState) -> NotebookKernelState {
         match state {
-            SessionState::Starting => KernelState::Starting,
-            SessionState::Idle => KernelState::Idle,
-            SessionState::Busy => KernelState::Busy,
-            SessionState::Silent => KernelState::Silent,
-            SessionState::Dead => KernelState::Dead,
+            SessionState::Starting => NotebookKernelState::Starting,
+            SessionState::Idle => NotebookKernelState::Idle,
+            SessionState::Busy => NotebookKernelState::Busy,
+            SessionState::Silent => NotebookKernelState::Silent,
+            SessionState::Dead => NotebookKernelState::Dead,
         }
     }
 }

@@ -12,7 +12,7 @@ use cellist_tools::CellsRead;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::protocol::follow::{Doing, Focus, Participant};
+use crate::protocol::follow::{PageFocus, Participant, ParticipantActivity};
 
 /// How long an agent is shown at a cell after it did something there.
 const LINGERS: Duration = Duration::from_secs(6);
@@ -21,29 +21,29 @@ const MOST_READ: usize = 100;
 
 /// The participants, by notebook. Cheap to clone; all clones are one.
 #[derive(Clone, Debug)]
-pub(super) struct Presence(Arc<Inner>);
+pub(super) struct Presence(Arc<SharedPresence>);
 
 #[derive(Debug)]
-struct Inner {
-    here: Mutex<HashMap<PathBuf, BTreeMap<String, Entry>>>,
+struct SharedPresence {
+    here: Mutex<HashMap<PathBuf, BTreeMap<String, PresenceEntry>>>,
     /// Wakes those who show participants.
     changes: watch::Sender<()>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct PresenceEntry {
     participant: Participant,
     until: Option<Instant>,
 }
 
 impl Default for Presence {
     fn default() -> Presence {
-        Presence(Arc::new(Inner { here: Mutex::default(), changes: watch::Sender::new(()) }))
+        Presence(Arc::new(SharedPresence { here: Mutex::default(), changes: watch::Sender::new(()) }))
     }
 }
 
 impl Presence {
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, BTreeMap<String, Entry>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, BTreeMap<String, PresenceEntry>>> {
         self.0.here.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -53,10 +53,10 @@ impl Presence {
     }
 
     /// A person at a page looks at something.
-    pub(super) fn looks(&self, path: &Path, page: &OwnerId, actor: Actor, focus: &Focus) {
-        let doing = if focus.editing { Doing::Editing } else { Doing::Looking };
+    pub(super) fn looks(&self, path: &Path, page: &OwnerId, actor: Actor, focus: &PageFocus) {
+        let doing = if focus.editing { ParticipantActivity::Editing } else { ParticipantActivity::Looking };
         let participant = Participant { actor, cells: focus.cell.iter().cloned().collect(), doing };
-        self.put(path, page.to_string(), Entry { participant, until: None });
+        self.put(path, page.to_string(), PresenceEntry { participant, until: None });
     }
 
     /// A page is gone. Returns whether a person was there.
@@ -84,15 +84,15 @@ impl Presence {
     pub(super) fn read(&self, glance: CellsRead) {
         let CellsRead { path, actor, cells } = glance;
         let cells = if cells.len() > MOST_READ { Vec::new() } else { cells };
-        self.agent(&path, Participant { actor, cells, doing: Doing::Reading });
+        self.agent(&path, Participant { actor, cells, doing: ParticipantActivity::Reading });
     }
 
     fn agent(&self, path: &Path, participant: Participant) {
         let key = format!("agent {}", participant.actor.id);
-        self.put(path, key, Entry { participant, until: Some(Instant::now() + LINGERS) });
+        self.put(path, key, PresenceEntry { participant, until: Some(Instant::now() + LINGERS) });
     }
 
-    fn put(&self, path: &Path, key: String, entry: Entry) {
+    fn put(&self, path: &Path, key: String, entry: PresenceEntry) {
         self.lock().entry(path.to_owned()).or_default().insert(key, entry);
         self.0.changes.send_replace(());
     }
@@ -113,13 +113,13 @@ impl Presence {
     }
 }
 
-fn what(effect: &Effect) -> Option<(CellId, Doing)> {
+fn what(effect: &Effect) -> Option<(CellId, ParticipantActivity)> {
     match effect {
-        Effect::Outputs { cell } => Some((cell.clone(), Doing::Running)),
+        Effect::Outputs { cell } => Some((cell.clone(), ParticipantActivity::Running)),
         Effect::Inserted { cell, .. }
         | Effect::Moved { cell, .. }
         | Effect::Retyped { cell, .. }
-        | Effect::Changed { cell, .. } => Some((cell.clone(), Doing::Editing)),
+        | Effect::Changed { cell, .. } => Some((cell.clone(), ParticipantActivity::Editing)),
         Effect::Deleted { .. } | Effect::Metadata { .. } => None,
     }
 }
@@ -137,7 +137,7 @@ mod tests {
             path,
             &one,
             person,
-            &Focus { cell: Some("a".into()), editing: true, ..Focus::default() },
+            &PageFocus { cell: Some("a".into()), editing: true, ..PageFocus::default() },
         );
         let change = Change {
             version: 1,
@@ -151,11 +151,11 @@ mod tests {
             let all = presence.others(path, client).into_iter();
             all.map(|other| (other.actor.id, other.doing)).collect::<Vec<_>>()
         };
-        let bot = ("bot".to_owned(), Doing::Running);
-        assert_eq!(seen(&two), [bot.clone(), ("page".to_owned(), Doing::Editing)]);
+        let bot = ("bot".to_owned(), ParticipantActivity::Running);
+        assert_eq!(seen(&two), [bot.clone(), ("page".to_owned(), ParticipantActivity::Editing)]);
         assert_eq!(seen(&one), [bot]);
         tokio::time::sleep_until(presence.lingers(path).unwrap()).await;
-        assert_eq!(seen(&two), [("page".to_owned(), Doing::Editing)]);
+        assert_eq!(seen(&two), [("page".to_owned(), ParticipantActivity::Editing)]);
         assert!(presence.leaves(path, &one) && !presence.leaves(path, &two));
         assert_eq!((seen(&two), presence.lingers(path)), (vec![], None));
     }
@@ -168,7 +168,7 @@ mod tests {
             let actor = Actor::new(ActorKind::Agent, "bot");
             presence.read(CellsRead { path: path.to_owned(), actor, cells });
             let seen = presence.others(path, &OwnerId("one".into()));
-            assert_eq!(seen.iter().map(|one| one.doing).collect::<Vec<_>>(), [Doing::Reading]);
+            assert_eq!(seen.iter().map(|one| one.doing).collect::<Vec<_>>(), [ParticipantActivity::Reading]);
             seen[0].cells.len()
         };
         assert_eq!((read(2), read(MOST_READ), read(MOST_READ + 1)), (2, MOST_READ, 0));

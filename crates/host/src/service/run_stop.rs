@@ -52,11 +52,11 @@ mod tests {
     use super::*;
 
     /// How a cell ended, and the name and message of its error.
-    type Ended<'a> = (Status, Option<(&'a str, &'a str)>);
+    type CellEnding<'a> = (Status, Option<(&'a str, &'a str)>);
 
     /// A report on three cells, of which the first ones ran and ended like this.
-    fn report(status: Status, ran: &[Ended<'_>]) -> RunReport {
-        let cell = |(index, (status, raised)): (usize, &Ended<'_>)| {
+    fn report(status: Status, ran: &[CellEnding<'_>]) -> RunReport {
+        let cell = |(index, (status, raised)): (usize, &CellEnding<'_>)| {
             let error =
                 raised.map(|(ename, evalue)| json!({ "ename": ename, "evalue": evalue, "traceback": [] }));
             let report: Report = serde_json::from_value(json!({

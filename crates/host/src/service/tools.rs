@@ -14,31 +14,31 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::{Client, HostService};
+use super::{HostService, ServiceClient};
 use crate::error::Failure;
-use crate::protocol::request::{ContextTold, Event, Reply};
+use crate::protocol::request::{ContextReply, Event, Reply};
 
 /// Who calls tools.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Callers(Arc<Mutex<HashMap<OwnerId, Arc<Agent>>>>);
+pub(super) struct AgentRegistry(Arc<Mutex<HashMap<OwnerId, Arc<Agent>>>>);
 
-impl Callers {
+impl AgentRegistry {
     fn lock(&self) -> MutexGuard<'_, HashMap<OwnerId, Arc<Agent>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn introduce(&self, client: &Client, caller: Caller) {
+    pub(super) fn introduce(&self, client: &ServiceClient, caller: Caller) {
         let owner = client.owner();
         self.lock().insert(owner.clone(), Arc::new(Agent::new(caller, owner.clone())));
     }
 
-    pub(super) fn consent(&self, client: &Client, path: PathBuf) {
+    pub(super) fn consent(&self, client: &ServiceClient, path: PathBuf) {
         if let Some(agent) = self.who(client) {
             agent.consent(path);
         }
     }
 
-    fn who(&self, client: &Client) -> Option<Arc<Agent>> {
+    fn who(&self, client: &ServiceClient) -> Option<Arc<Agent>> {
         self.lock().get(client.owner()).cloned()
     }
 
@@ -70,13 +70,13 @@ impl HostService {
         redaction: &Redaction,
     ) -> Result<Reply, Failure> {
         let told = self.toolbox.context(editor, redaction).await?;
-        let told = told.map(|context| ContextTold { json: json!(context), text: context.text() });
+        let told = told.map(|context| ContextReply { json: json!(context), text: context.text() });
         Ok(Reply::Context(told.map(Box::new)))
     }
 
     pub(super) async fn use_tool(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         tool: &str,
         arguments: &Value,
         events: watch::Sender<Option<Event>>,

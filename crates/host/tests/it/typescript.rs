@@ -11,7 +11,7 @@ use render::Writer;
 /// Enums of which the page sees a part: the variants that it reads. The requests that it may make are those that
 /// `allowed_from_page` allows.
 const PARTS: &[(&str, &[&str])] = &[
-    ("Down", &["Done"]),
+    ("HostFrame", &["Done"]),
     ("Reply", &["Notebook", "Chat", "Folder", "Created"]),
     (
         "NotebookReply",
@@ -35,8 +35,8 @@ const PARTS: &[(&str, &[&str])] = &[
 fn the_types_of_the_page_are_those_of_the_protocol() {
     let path = testkit::repo_root().join("web/src/net/protocol.ts");
     let mut writer = Writer::new(PARTS);
-    writer.add("Up");
-    writer.add("Down");
+    writer.add("ClientFrame");
+    writer.add("HostFrame");
     let text = writer.text();
     if std::env::var_os("CELLIST_WRITE_PROTOCOL").is_some() {
         fs::write(&path, &text).unwrap();
