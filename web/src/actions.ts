@@ -369,7 +369,7 @@ export function judgeActive(verdict: Verdict, isAll: boolean): void {
   if (cell && doc.review.peek().cells[cell]) void judge(verdict, { cell: { cell } })
 }
 
-/** Shows or hides the assistant. PageFocus inside it returns to the notebook. */
+/** Shows or hides the assistant. Focus inside it returns to the notebook. */
 export function toggleAssistant(): void {
   const hadKeyboard = document.activeElement?.closest('.assistant') != null
   assistant.setOpen(!assistant.isOpen.peek())

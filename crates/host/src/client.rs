@@ -13,7 +13,15 @@ use crate::protocol::request::{Event, Reply, Request};
 use crate::service::{HostService, ServiceClient};
 use connection::Connection;
 
-/// A way to ask. Cheap to clone; all clones are one client, and what was asked goes on when the last of them is dropped.
+/// A client of the host service. Cheap to clone; all clones are one client.
+///
+/// - **Order**: requests are accepted in the order of [`begin`](HostClient::begin). Replies come in any order.
+/// - **Cancellation**: dropping a future or a [`PendingRequest`] only gives up the reply. A [`RequestCanceller`] interrupts
+///   the code of a request.
+/// - **Ownership**: when the last clone is dropped, the service removes the client and ends the sessions that it owns.
+///   Its other runs go on.
+/// - **Errors**: a failure of the service is [`Error::Refused`]. If the connection is lost, all pending requests end with
+///   [`Error::Lost`]; the client does not reconnect.
 #[derive(Clone, Debug)]
 pub struct HostClient(ClientTransport);
 
@@ -23,7 +31,7 @@ enum ClientTransport {
     Socket(Connection),
 }
 
-/// A request that is being carried out. Dropping it lets it go on.
+/// A request without a reply yet. Dropping it does not stop the request.
 #[derive(Debug)]
 pub struct PendingRequest {
     events: watch::Receiver<Option<Event>>,
@@ -31,7 +39,7 @@ pub struct PendingRequest {
     stop: RequestCanceller,
 }
 
-/// A way to say that a request is not wanted any more.
+/// Cancels a request. Remains usable after the [`PendingRequest`] is gone.
 #[derive(Clone, Debug)]
 pub struct RequestCanceller(CancelTarget);
 
@@ -42,22 +50,22 @@ enum CancelTarget {
 }
 
 impl HostClient {
-    /// To a service in this process.
+    /// Creates a client of a service in this process.
     pub fn in_process(service: &HostService) -> HostClient {
         HostClient(ClientTransport::Here(Box::new(service.clone()), service.client()))
     }
 
-    /// To the running host.
+    /// Connects to the running host.
     pub async fn attach(host: &Host) -> Result<HostClient> {
         Ok(HostClient(ClientTransport::Socket(Connection::new(host.attach().await?))))
     }
 
-    /// To the running host, or to one that is started.
+    /// Connects to the running host. Starts one if there is none.
     pub async fn attach_or_start(host: &Host, starter: &HostStarter) -> Result<HostClient> {
         Ok(HostClient(ClientTransport::Socket(Connection::new(host.attach_or_start(starter).await?))))
     }
 
-    /// Whether whoever answers is still there, as far as is known.
+    /// Whether the connection is open, as far as is known.
     pub fn is_open(&self) -> bool {
         match &self.0 {
             ClientTransport::Here(..) => true,
@@ -65,7 +73,7 @@ impl HostClient {
         }
     }
 
-    /// Begins a request. Needs a runtime.
+    /// Sends a request without waiting for its reply. Needs a runtime.
     pub fn begin(&self, request: Request) -> PendingRequest {
         match &self.0 {
             ClientTransport::Socket(connection) => {
@@ -77,7 +85,7 @@ impl HostClient {
                 let (canceller, cancel) = Cancel::channel();
                 let (events, newest) = watch::channel(None);
                 let (done, answer) = oneshot::channel();
-                let place = service.enter(client, &request);
+                let place = service.accept(client, &request);
                 let (service, client) = (service.clone(), client.clone());
                 tokio::spawn(async move {
                     let answered = contained(service.answer(&client, request, place, events, cancel)).await;
@@ -92,29 +100,29 @@ impl HostClient {
         }
     }
 
-    /// Sends the environment that decides on the kernels of later requests. Needs a runtime.
+    /// Sends the environment that selects the kernels of later requests. Needs a runtime.
     pub fn set_environment(&self, environment: ClientEnvironment) {
         drop(self.begin(Request::Environment(Box::new(environment))));
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for its reply.
     pub async fn ask(&self, request: Request) -> Result<Reply> {
         self.begin(request).done().await
     }
 }
 
 impl PendingRequest {
-    /// The newest about it, from now on.
+    /// Returns a receiver of the newest event.
     pub fn events(&self) -> watch::Receiver<Option<Event>> {
         self.events.clone()
     }
 
-    /// A way to say that it is not wanted any more.
+    /// Returns the canceller of the request.
     pub fn stop(&self) -> RequestCanceller {
         self.stop.clone()
     }
 
-    /// Waits for the answer.
+    /// Waits for the reply.
     pub async fn done(self) -> Result<Reply> {
         match self.done.await {
             Ok(Ok(reply)) => Ok(reply),
@@ -125,12 +133,12 @@ impl PendingRequest {
 }
 
 impl RequestCanceller {
-    /// Interrupts the running code, again with each call. The answer still comes.
+    /// Interrupts the running code, again with each call. The reply still comes.
     pub fn stop(&self) {
         self.pass_on(Wish::Stop);
     }
 
-    /// Passes a wish about the running code on. Over a socket, a wish that does not force is an interrupt.
+    /// Interrupts or ends the running code. Over a socket, every wish but `Force` is an interrupt.
     pub fn pass_on(&self, wish: Wish) {
         match &self.0 {
             CancelTarget::Here(canceller) => canceller.pass_on(wish),

@@ -1,5 +1,5 @@
-//! The service that front ends call, in this process or over the host's socket: its requests, replies and events (`protocol`),
-//! the service itself (`service`), and the client that reaches it (`client`, `process`).
+//! The host service and its client. `protocol` has the requests, replies and events, `service` answers them, and `client` and
+//! `process` connect to the service, in this process or over the host's socket.
 
 #![doc = include_str!("../README.md")]
 
@@ -35,7 +35,7 @@ pub use protocol::run::NotebookRunRequest;
 pub use protocol::{frame, hello, wire};
 pub use service::{HostService, HostedCounts, PageUser, RunSlot, ServiceClient};
 
-// The parts of requests and replies, for front ends that stand on this crate alone.
+// Types of requests and replies, so that front ends need only this crate.
 pub use cellist_assistant::{
     AnswerEnding, Approval, ConversationUpdate, MessageId, TokenUsage, TranscriptEntry,
 };

@@ -73,7 +73,7 @@ impl<W: ClientWriter> Exchange<W> {
                 let (canceller, cancel) = Cancel::channel();
                 self.stops.insert(id, canceller);
                 let connection = self.connection.clone();
-                let place = connection.shared.service.enter(&connection.client, &request);
+                let place = connection.shared.service.accept(&connection.client, &request);
                 self.requests.spawn(async move {
                     connection.execute(id, *request, place, cancel).await;
                     id
@@ -90,7 +90,7 @@ impl<W: ClientWriter> Exchange<W> {
 
 impl<W> Drop for Exchange<W> {
     fn drop(&mut self) {
-        self.connection.shared.service.left(&self.connection.client);
+        self.connection.shared.service.remove_client(&self.connection.client);
     }
 }
 

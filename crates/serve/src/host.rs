@@ -191,7 +191,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 impl HostShared {
     /// The state of the host. Only attached clients are counted.
     pub(crate) fn state(&self) -> HostState {
-        let keeping = self.service.keeping();
+        let keeping = self.service.counts();
         HostState {
             version: self.options.version.clone(),
             pid: std::process::id(),

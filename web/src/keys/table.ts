@@ -255,7 +255,7 @@ export const table: Binding[] = [
     keys: 'Mod-l',
     mode: 'both',
     group: 'Assistant',
-    name: 'PageFocus assistant',
+    name: 'Focus assistant',
     run: focusComposer,
     isAnywhere: true,
   },

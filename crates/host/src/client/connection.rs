@@ -1,5 +1,5 @@
-//! A client's end of the socket: many requests at once over one stream. The reader never waits for whoever asked: an
-//! event that nobody looked at gives way to the next.
+//! The client's side of the socket: many requests at once over one stream. The reader never waits for a caller: a newer
+//! event replaces an unread one.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,10 +17,10 @@ use crate::protocol::frame;
 use crate::protocol::request::{Event, Reply, Request};
 use crate::protocol::wire::{ClientFrame, HostFrame};
 
-/// How many frames may wait to be written: more than one asks at once, and no more than is soon written.
+/// The capacity of the write queue: enough for a burst of requests, and little memory.
 const OUTGOING: usize = 64;
 
-/// An open connection. All clones are one; it closes with the last.
+/// An open connection. All clones share it; it closes with the last one.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     outgoing: mpsc::Sender<Vec<u8>>,
@@ -28,7 +28,7 @@ pub(crate) struct Connection {
     next: Arc<AtomicU64>,
 }
 
-/// Requests that were not answered yet, or nothing once the host is gone.
+/// The requests without a reply; `None` after the connection is lost.
 type PendingReplies = Option<HashMap<u64, PendingReply>>;
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ struct PendingReply {
     done: oneshot::Sender<Result<Reply, Failure>>,
 }
 
-/// What is heard of a request. When the host goes away, `done` ends without an answer.
+/// A request that was sent. If the connection is lost, `done` ends without a value.
 pub(crate) struct SentRequest {
     pub(crate) id: u64,
     pub(crate) events: watch::Receiver<Option<Event>>,
@@ -45,7 +45,7 @@ pub(crate) struct SentRequest {
 }
 
 impl Connection {
-    /// Takes over a stream on which both sides have greeted. Needs a runtime.
+    /// Takes over a stream after the greeting. Needs a runtime.
     pub(crate) fn new(stream: UnixStream) -> Connection {
         let (reading, mut writing) = stream.into_split();
         let (outgoing, mut frames) = mpsc::channel::<Vec<u8>>(OUTGOING);
@@ -53,7 +53,7 @@ impl Connection {
         tokio::spawn(listen(reading, open.clone()));
         tokio::spawn(async move {
             while let Some(frame) = frames.recv().await {
-                // A host that is gone is noticed by the one who listens.
+                // The reader notices a lost host.
                 if writing.write_all(&frame).await.is_err() {
                     return;
                 }
@@ -89,15 +89,14 @@ impl Connection {
                     tokio::spawn(async move { drop(outgoing.send(bytes).await) });
                 }
             }
-            // Nothing that can be asked fails to be written, but for its size.
+            // Encoding fails only for a request that is too large.
             Err(error) => self.fail(&up, &error),
         }
     }
 
     fn fail(&self, up: &ClientFrame, error: &std::io::Error) {
         let (ClientFrame::Ask { id, .. } | ClientFrame::Cancel { id, .. }) = up;
-        let failure =
-            Failure::bad_input(FailureKind::TooLarge, format!("the request cannot be sent: {error}"));
+        let failure = Failure::bad_input(FailureKind::TooLarge, format!("cannot send the request: {error}"));
         if let Some(open) = &mut *self.open.lock().unwrap_or_else(PoisonError::into_inner)
             && let Some(asked) = open.remove(id)
         {
@@ -128,12 +127,12 @@ async fn listen(mut reading: OwnedReadHalf, open: Arc<Mutex<PendingReplies>>) {
             (_, None) => {}
         }
     };
-    // Whoever waits learns that nothing will come.
+    // Dropping the senders ends all pending requests.
     let open = lock().take().unwrap_or_default();
     if let Some(error) = unreadable {
         let failure = Failure::no_kernel(
             FailureKind::UnreadableAnswer,
-            format!("the host's answer is unreadable: {error}"),
+            format!("unexpected message from the host: {error}"),
         );
         open.into_values().for_each(|asked| drop(asked.done.send(Err(failure.clone()))));
     }

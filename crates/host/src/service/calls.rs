@@ -1,4 +1,4 @@
-//! Code in sessions.
+//! Calls: code in sessions, and the selection of their kernels.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,14 +14,14 @@ use crate::error::Failure;
 use crate::protocol::call::{CallRequest, SessionName};
 use crate::protocol::request::{Event, Reply, StartedKernel};
 
-/// The session of a call, and the kernel that it runs on.
+/// The session of a call, and its kernel.
 pub(super) struct CallPlacement {
     pub(super) key: SessionKey,
     pub(super) order: Arc<Order>,
     pub(super) stages: StageLines,
 }
 
-/// The lines about the stages of a start, for a client that asked for them and does not hear them otherwise.
+/// The stages of a kernel start, as notices for a client without a log.
 #[derive(Clone, Default)]
 pub(super) struct StageLines(Arc<Mutex<Vec<String>>>);
 
@@ -45,7 +45,7 @@ impl HostService {
         self.sessions.find(&named.id, named.cwd.as_deref())
     }
 
-    /// Finds the session of a call, and decides on its kernel where it needs one. `cancel` gives up.
+    /// Finds the session of a call, and selects its kernel if it has none. `cancel` ends the search.
     pub(super) async fn place(
         &self,
         client: &ServiceClient,
@@ -75,7 +75,7 @@ impl HostService {
         Ok(CallPlacement { key, order: Arc::new(order), stages })
     }
 
-    /// Decides on the kernel of a session, by the environment of a client.
+    /// Selects the kernel of a session, by the environment of a client.
     pub(super) async fn order(
         &self,
         client: &ServiceClient,
@@ -89,7 +89,7 @@ impl HostService {
         Ok(orders::write(&environment, home, &key.cwd, request, stages).await?.order)
     }
 
-    /// Starts the kernel of a session, and tells which one it is.
+    /// Starts the kernel of a session. Returns its identity.
     pub(super) async fn start(
         &self,
         client: &ServiceClient,
@@ -103,7 +103,7 @@ impl HostService {
         let begun =
             Stages::new(&client.environment().variables(), self.stage_log.clone().or(Some(stages.log())));
         let ticket = self.sessions.call(call.into_session_call(key.clone(), order, client.owner().clone()));
-        let report = stoppable(&ticket, &mut cancel).await?;
+        let report = wait_or_cancel(&ticket, &mut cancel).await?;
         if report.status == Status::Cancelled {
             return Err(Failure::interrupted());
         }
@@ -128,7 +128,7 @@ impl HostService {
         let (mut is_patient, mut is_withdrawn) = (true, false);
         let ticket = self.sessions.call(call.into_session_call(key.clone(), order, client.owner().clone()));
         if is_notebook {
-            // The kernel stays as long as its clients. A session that has ended meanwhile needs no client.
+            // Keeps the kernel while the client is connected. Fails only for a session that has ended.
             let _ = self.sessions.attach(client.owner(), &key);
         }
         let (canceller, mut view) = (ticket.canceller(), ticket.watch());
@@ -139,11 +139,11 @@ impl HostService {
             tokio::select! {
                 biased;
                 report = &mut done => break report?,
-                // The code runs on, and the client does not wait for it.
+                // The code goes on in the background.
                 report = &mut overdue => break report,
                 wish = cancel.wish() => canceller.pass_on(wish),
                 () = &mut patience, if is_patient => is_patient = false,
-                true = until_behind(&mut waiting), if !is_patient && !is_withdrawn => {
+                true = wait_until_behind(&mut waiting), if !is_patient && !is_withdrawn => {
                     is_withdrawn = true;
                     canceller.withdraw();
                 }
@@ -158,8 +158,8 @@ impl HostService {
     }
 }
 
-/// Waits for the end of a call, and passes wishes on to it.
-async fn stoppable(
+/// Waits for the end of a call, and forwards cancels to it.
+async fn wait_or_cancel(
     ticket: &Ticket,
     cancel: &mut Cancel,
 ) -> Result<cellist_session::sessions::CallReport, SessionError> {
@@ -174,7 +174,7 @@ async fn stoppable(
     }
 }
 
-/// Waits until a call stands behind code that does not stop. `false` when it never will.
-async fn until_behind(view: &mut watch::Receiver<CallView>) -> bool {
+/// Waits until a call is queued behind stuck code. Returns `false` if the call has ended.
+async fn wait_until_behind(view: &mut watch::Receiver<CallView>) -> bool {
     view.wait_for(|view| view.behind().is_some()).await.is_ok()
 }

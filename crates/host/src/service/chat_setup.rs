@@ -1,4 +1,4 @@
-//! The settings and keys that decide on the answers to a page, read anew for each message.
+//! The assistant's settings and keys for a page. They are read again for each message.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::error::Failure;
 use crate::protocol::chat::{ChatAccount, ChatSetup, ToolReference};
 
 impl HostService {
-    /// Reads all that decides on an answer.
+    /// Reads the settings and keys for an answer.
     pub(super) async fn read_setup(
         &self,
         client: &ServiceClient,
@@ -22,7 +22,7 @@ impl HostService {
         blocking(move || AssistantSetup::read(place, |_| {}).map_err(|error| refused(&error))).await
     }
 
-    /// What a message can use.
+    /// Returns the model, tools and notebooks that a message can use.
     pub(super) async fn chat_setup(
         &self,
         client: &ServiceClient,

@@ -1,4 +1,4 @@
-//! Conversations, one for a notebook at a time. They outlive those who take part.
+//! The registry of conversations: one per notebook, and those about single cells. They outlive their clients.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use cellist_settings::Home;
 use cellist_store::ConversationFiles;
 use tokio::time::sleep;
 
-use super::chat_front::{at_cell, words};
+use super::chat_front::{cell_message, notebook_message};
 use super::{HostService, ServiceClient};
 use crate::error::Failure;
 use crate::protocol::chat::{ChatAction, ChatMessage, ChatReply};
@@ -25,32 +25,32 @@ pub(super) struct ChatRegistry(Arc<Mutex<OpenChats>>);
 #[derive(Debug, Default)]
 struct OpenChats {
     by_notebook: HashMap<PathBuf, NamedChat>,
-    /// Those about one cell each, by their names.
+    /// The conversations about one cell, by name.
     about_cells: HashMap<String, NamedChat>,
     begun: u64,
-    /// Where conversations are kept for later, if they are.
+    /// The stored transcripts, if conversations are stored.
     talks: Option<ConversationFiles>,
 }
 
-/// A conversation by its name.
+/// A conversation and its name.
 #[derive(Clone, Debug)]
 struct NamedChat {
     name: String,
-    /// The cell that it is about, where that is only one.
+    /// The cell of a conversation about one cell.
     cell: Option<String>,
     conversation: Conversation,
 }
 
-/// How many conversations about cells there may be; those that were begun first are ended.
+/// Maximum number of conversations about cells. The oldest one is ended.
 const MOST_ABOUT_CELLS: usize = 64;
 
-/// How long more is waited for; the client asks again.
+/// The maximum wait for an update. The client then asks again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The least time between two replies about a conversation: words that come in between are told together.
+/// The minimum time between two updates of a conversation. Text within it is sent together.
 const PACE: Duration = Duration::from_millis(15);
 
-/// How long everyone may be away from a conversation before it is no reason to stay.
+/// The time after which an unused conversation no longer keeps the host running.
 const AWAY: Duration = Duration::from_secs(30 * 60);
 
 impl ChatRegistry {
@@ -63,11 +63,11 @@ impl ChatRegistry {
         let found = open.by_notebook.values().find(|chat| chat.name == name);
         found.or_else(|| open.about_cells.get(name)).cloned().ok_or_else(|| {
             Failure::bad_input(FailureKind::NoSuchChat, format!("there is no conversation {name}"))
-                .with_hint("open it anew: it ended, or the host was started again")
+                .with_hint("open it again: it has ended, or the host was restarted")
         })
     }
 
-    /// How many someone may come back to.
+    /// Counts the recent conversations.
     pub(super) fn count(&self) -> usize {
         self.lock().by_notebook.values().filter(|chat| chat.conversation.is_recent(AWAY)).count()
     }
@@ -96,7 +96,7 @@ impl HostService {
             return Ok(ChatReply::Heard(conversation.update_since(from)));
         }
         let (service, client) = (self.clone(), client.clone());
-        // In a task of its own: what a client asks for is done to its end, though it goes away.
+        // In its own task, so that the action is completed even if the client disconnects.
         let done = tokio::spawn(contained(async move { service.change_chat(&client, ask).await })).await;
         done.map_err(Failure::internal)?.map_err(Failure::internal)?
     }
@@ -153,7 +153,7 @@ impl HostService {
         })
     }
 
-    /// A message by the settings and keys of a page's user.
+    /// Completes a message with the settings and keys of the page's user.
     async fn message(
         &self,
         client: &ServiceClient,
@@ -161,12 +161,12 @@ impl HostService {
         message: ChatMessage,
     ) -> Result<ChatRequest, Failure> {
         let notebook = chat.conversation.notebook();
-        // Before anything is waited for: the page has just reported what is in front.
+        // Read before any wait: the page has just reported its editor state.
         let (editor, folder) = (self.toolbox.editor(), client.page()?.folder());
         let setup = self.read_setup(client, notebook).await?;
         Ok(match &chat.cell {
-            Some(cell) => setup.request_about_cell(at_cell(notebook, &folder, cell, message), cell),
-            None => setup.request(words(notebook, &folder, &editor, message)),
+            Some(cell) => setup.request_about_cell(cell_message(notebook, &folder, cell, message), cell),
+            None => setup.request(notebook_message(notebook, &folder, &editor, message)),
         })
     }
 
@@ -174,14 +174,14 @@ impl HostService {
         self.documents.store().real_path(&path).unwrap_or(path)
     }
 
-    /// The same service; its conversations are kept in a state folder, and those that were kept there go on.
+    /// Stores conversations in a state folder, and resumes those that are stored there.
     #[must_use]
     pub fn keeping_chats(self, home: &Home) -> HostService {
         self.chats.lock().talks = Some(ConversationFiles::new(home));
         self
     }
 
-    /// The conversation about a notebook. It begins now if there is none, or if a new one is wanted.
+    /// Returns the conversation about a notebook. Starts one if there is none or `is_new` is set.
     fn about_notebook(&self, notebook: &Path, is_new: bool) -> NamedChat {
         let mut open = self.chats.lock();
         let known = open.by_notebook.get(notebook).cloned();
@@ -206,7 +206,7 @@ impl HostService {
         begun
     }
 
-    /// The conversation about one cell of a notebook. It begins now if there is none.
+    /// Returns the conversation about one cell. Starts one if there is none.
     fn about_cell(&self, notebook: &Path, cell: &str) -> NamedChat {
         let mut open = self.chats.lock();
         let is_about = |chat: &&NamedChat| {

@@ -19,14 +19,14 @@ use crate::protocol::request::PageLinkRequest;
 #[derive(Clone, Debug)]
 pub struct ServiceClient {
     owner: OwnerId,
-    /// The environment that it has sent.
+    /// The environment that the client has sent.
     environment: Arc<Mutex<Arc<ClientEnvironment>>>,
-    /// The user of the page, where the client is a page.
+    /// The user of the page, if the client is a page.
     page: Option<PageUser>,
 }
 
-/// The user of the page: the environment, the keys and the folder of the last request for a link. A state folder is for
-/// one user. Cheap to clone; all clones are one.
+/// The user of the page, with the environment, keys and folder of the last request for a link. A state folder has one
+/// user. Cheap to clone; all clones are one.
 #[derive(Clone, Debug)]
 pub struct PageUser(Arc<Mutex<PageSettings>>);
 
@@ -43,12 +43,12 @@ impl ServiceClient {
         ServiceClient { owner, environment: Arc::default(), page }
     }
 
-    /// The name under which it uses sessions.
+    /// Its id as an owner of sessions.
     pub fn owner(&self) -> &OwnerId {
         &self.owner
     }
 
-    /// The author of a change: the one that was named, or the client itself.
+    /// The author of a change: the named one, or the client itself.
     pub fn author(&self, named: Option<Author>) -> Author {
         named.unwrap_or_else(|| match &self.page {
             Some(page) => page.actor().into(),
@@ -56,7 +56,7 @@ impl ServiceClient {
         })
     }
 
-    /// The environment that decides on its kernels. A page has that of its user.
+    /// The environment that selects its kernels. A page has that of its user.
     pub(super) fn environment(&self) -> Arc<ClientEnvironment> {
         match &self.page {
             Some(page) => Arc::new(page.environment()),
@@ -74,19 +74,18 @@ impl ServiceClient {
 
     /// The user of the page.
     pub(super) fn page(&self) -> Result<&PageUser, Failure> {
-        let missing =
-            || Failure::bad_input(FailureKind::NoPage, "only a page is answered by the settings of its user");
+        let missing = || Failure::bad_input(FailureKind::NoPage, "only a page can send this request");
         self.page.as_ref().ok_or_else(missing)
     }
 }
 
 impl PageUser {
-    /// The user who asks for a link.
+    /// Creates the user from the first request for a link.
     pub fn new(ask: &PageLinkRequest) -> PageUser {
         PageUser(Arc::new(Mutex::new(PageSettings::by(ask))))
     }
 
-    /// The user asks for another link.
+    /// Applies a later request for a link.
     pub fn opens(&self, ask: &PageLinkRequest) {
         *self.lock() = PageSettings::by(ask);
     }
@@ -95,7 +94,7 @@ impl PageUser {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The environment, which decides on kernels.
+    /// The environment that selects kernels.
     pub fn environment(&self) -> ClientEnvironment {
         self.lock().environment.clone()
     }
@@ -105,7 +104,7 @@ impl PageUser {
         self.lock().folder.clone()
     }
 
-    /// All that decides on answers about a notebook.
+    /// The scope of answers about a notebook.
     pub(super) fn place(&self, home: &Home, notebook: &Path) -> ChatScope {
         let opened = self.lock();
         ChatScope {

@@ -1,5 +1,5 @@
-//! The notebooks that clients follow: each client is told all of a notebook at first, then what is new. A notebook stays open
-//! for as long as a client follows it.
+//! The feeds of clients that follow notebooks: first the whole notebook, then updates. A notebook stays open while a client
+//! follows it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -26,10 +26,10 @@ use crate::protocol::follow::{
 };
 use crate::protocol::outputs::{OutputForm, SentCellOutputs};
 
-/// The least time between two looks for news: changes in between are told together.
+/// The minimum time between two updates. Changes within it are sent together.
 const PACE: Duration = Duration::from_millis(25);
 
-/// The notebooks that each client follows, by the paths that it named.
+/// The feeds of each client, by the path in its request.
 #[derive(Clone, Default)]
 pub(super) struct FeedRegistry(Arc<Mutex<HashMap<OwnerId, HashMap<PathBuf, FollowedNotebook>>>>);
 
@@ -39,7 +39,7 @@ struct FollowedNotebook {
     feed: Arc<AsyncMutex<NotebookFeed>>,
 }
 
-/// What a client was told of a notebook.
+/// The feed of one client for one notebook.
 struct NotebookFeed {
     document: Document,
     client: ServiceClient,
@@ -48,7 +48,7 @@ struct NotebookFeed {
     views: watch::Receiver<Arc<View>>,
     sessions: watch::Receiver<()>,
     presence: watch::Receiver<()>,
-    /// When it was last looked for news.
+    /// The time of the last check.
     looked: Instant,
 }
 
@@ -70,15 +70,15 @@ impl FeedRegistry {
         self.lock().get(client.owner())?.get(path).cloned()
     }
 
-    /// Drops all feeds of a client. Returns their notebooks.
-    pub(super) fn let_go(&self, client: &ServiceClient) -> Vec<Document> {
+    /// Removes all feeds of a client. Returns their notebooks.
+    pub(super) fn remove(&self, client: &ServiceClient) -> Vec<Document> {
         let followed = self.lock().remove(client.owner()).unwrap_or_default();
         followed.into_values().map(|followed| followed.document).collect()
     }
 }
 
 impl HostService {
-    /// The notebook at a path. A client that follows it keeps it, whatever becomes of the file.
+    /// Returns the notebook at a path. A client that follows it keeps it, even if the file is moved or deleted.
     pub async fn document(&self, client: &ServiceClient, path: &Path) -> Result<Document, StoreError> {
         match self.followed(client, path) {
             Some(document) => Ok(document),
@@ -86,12 +86,12 @@ impl HostService {
         }
     }
 
-    /// The notebook that a client follows under a path.
+    /// Returns the notebook that a client follows under a path.
     pub(super) fn followed(&self, client: &ServiceClient, path: &Path) -> Option<Document> {
         self.feeds.get(client, path).map(|followed| followed.document)
     }
 
-    /// Begins to follow a notebook, or begins anew.
+    /// Starts to follow a notebook, or starts again.
     pub(super) async fn follow(
         &self,
         client: &ServiceClient,
@@ -110,8 +110,8 @@ impl HostService {
         let (sessions, presence) = (self.sessions.changes(), self.presence.changes());
         let view = document.resync(Vec::new()).await?.0;
         if view.saved < view.version {
-            // The first that a client is told is on disk: it can repeat its later changes for another host. A notebook that
-            // cannot be saved is told all the same.
+            // The first state of a client is on disk, so that it can repeat later changes with another host. A notebook that
+            // cannot be saved is sent anyway.
             let _ = document.save().await;
         }
         let (view, heard) = document.resync(clients).await?;
@@ -157,20 +157,21 @@ impl HostService {
         Ok(whole)
     }
 
-    /// What is new since the client was last told, as soon as there is something.
+    /// Returns the changes since the last update. Waits until there are some.
     pub(super) async fn news(
         &self,
         client: &ServiceClient,
         path: &Path,
         mut cancel: Cancel,
     ) -> Result<NotebookUpdate, Failure> {
-        let missing = || Failure::bad_input(FailureKind::NotFollowed, "the notebook is not followed");
+        let missing =
+            || Failure::bad_input(FailureKind::NotFollowed, "the client does not follow this notebook");
         let followed = self.feeds.get(client, path).ok_or_else(missing)?;
         let mut feed = followed.feed.lock().await;
         Ok(feed.next(self, &mut cancel).await)
     }
 
-    /// The kernel of a notebook. It stays while a page has the notebook open.
+    /// Returns the kernel of a notebook. A page that has the notebook open keeps the kernel.
     fn kernel(&self, client: &ServiceClient, notebook: &Notebook, path: &Path) -> NotebookKernel {
         let key = SessionKey::of_notebook(path);
         let mut sessions = self.sessions.list().into_iter();
@@ -181,7 +182,7 @@ impl HostService {
             return NotebookKernel { state, name, id: None, stuck: false, stays: None, gone };
         };
         if client.is_page() && !session.owners.contains(client.owner()) {
-            // A session that has ended meanwhile needs no client.
+            // Fails only for a session that has ended.
             let _ = self.sessions.attach(client.owner(), &key);
         }
         let (stuck, stays) = (session.is_stuck, Some(session.stays_ms));
@@ -190,14 +191,14 @@ impl HostService {
 }
 
 impl NotebookFeed {
-    /// Waits until there is something new, or the client does not wait any more.
+    /// Waits for changes. Returns an empty update on cancellation.
     async fn next(&mut self, service: &HostService, cancel: &mut Cancel) -> NotebookUpdate {
         loop {
             sleep_until(self.looked + PACE).await;
             self.looked = Instant::now();
             let news = match self.look(service).await {
                 Ok(news) => news,
-                // Too much has changed, or the notebook was closed.
+                // The client is too far behind, or the notebook was closed.
                 Err(_) => return NotebookUpdate::behind(),
             };
             if !news.is_empty() {
@@ -227,13 +228,13 @@ impl NotebookFeed {
         self.presence.mark_unchanged();
         let (path, notebook) = (self.document.path(), self.document.view().notebook.clone());
         let kernel = service.kernel(&self.client, &notebook, path);
-        news.kernel = told(&mut self.known.kernel, kernel);
+        news.kernel = if_changed(&mut self.known.kernel, kernel);
         let participants = service.presence.others(path, self.client.owner());
-        news.participants = told(&mut self.known.participants, participants);
+        news.participants = if_changed(&mut self.known.participants, participants);
         Ok(news)
     }
 
-    /// Reads what is new in the notebook itself.
+    /// Adds the changes of the notebook itself.
     async fn read(&mut self, service: &HostService, news: &mut NotebookUpdate) -> Result<(), DocumentError> {
         let (view, changes) = self.document.newer(self.known.version).await?;
         self.known.version = view.version;
@@ -264,13 +265,13 @@ impl NotebookFeed {
             self.known.review = view.review.clone();
             news.review = Some(reviewed(&view.review));
         }
-        news.status = told(&mut self.known.status, NotebookStatus::from(&*view));
+        news.status = if_changed(&mut self.known.status, NotebookStatus::from(&*view));
         Ok(())
     }
 }
 
-/// The value, if it is another than the one that was told.
-fn told<T: PartialEq + Clone>(known: &mut T, now: T) -> Option<T> {
+/// Returns the value if it differs from the one that was sent.
+fn if_changed<T: PartialEq + Clone>(known: &mut T, now: T) -> Option<T> {
     (*known != now).then(|| {
         known.clone_from(&now);
         now
@@ -284,7 +285,7 @@ fn conditions(view: &View) -> BTreeMap<CellId, CellCondition> {
     view.cells().into_iter().map(condition).collect()
 }
 
-/// What waits for review, without the outputs of deleted cells.
+/// The changes that wait for review, without the outputs of deleted cells.
 fn reviewed(review: &Review) -> Review {
     let mut review = review.clone();
     for cell in review.cells.values_mut() {

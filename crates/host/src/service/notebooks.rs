@@ -1,4 +1,4 @@
-//! What is asked of open notebooks.
+//! Actions on open notebooks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -108,19 +108,19 @@ impl HostService {
                 NotebookReply::Inspection(text.map(|text| clean(text.as_bytes(), Ansi::Remove)))
             }
             NotebookAction::Run(cells) => {
-                let place = place.ok_or_else(|| Failure::internal("a run without a place in its queue"))?;
+                let place = place.ok_or_else(|| Failure::internal("a run was not queued"))?;
                 NotebookReply::Ran(self.run_for_page(client, document, cells, place).await?)
             }
             NotebookAction::Interrupt => done(self.interrupt_notebook(&document)?),
             NotebookAction::Restart => done(self.restart_notebook(&document).await?),
             NotebookAction::Follow { .. } | NotebookAction::News | NotebookAction::Present(_) => {
-                return Err(Failure::internal("a request of followers came to a document"));
+                return Err(Failure::internal("a feed request reached a document"));
             }
             NotebookAction::Save => done(document.save().await?),
         })
     }
 
-    /// Tells others and agents what a person at a page has in front of them. The notebook is attached.
+    /// Shows the active cells of a page to other participants and to agents. Attaches the notebook.
     fn present(&self, client: &ServiceClient, path: &Path, focus: &PageFocus) {
         self.presence.looks(path, client.owner(), client.author(None).actor, focus);
         let selection = EditorSelection {
@@ -131,7 +131,7 @@ impl HostService {
         self.toolbox.apply_report(EditorReport { active, selection, attach, detach: Vec::new() });
     }
 
-    /// A person at a page does not have a notebook in front of them any more.
+    /// Records that a page has closed a notebook.
     pub(super) fn absent(&self, client: &ServiceClient, path: &Path) {
         if !self.presence.leaves(path, client.owner()) {
             return;
@@ -158,11 +158,11 @@ async fn overwrite(
     let whole = Notebook::parse(text.into_bytes(), Ids::seeded(document.view().version))
         .map_err(|error| Failure::bad_input(FailureKind::InvalidNotebook, error.to_string()))?;
     let edited = document.edit(Some(base), author, move |notebook, since| {
-        // A change of others since `base` cannot be told from one that the text takes out.
+        // After a change since `base`, it is unknown which differences the text intends.
         if since.is_some() {
             return Ok(false);
         }
-        // Equal cells keep their names.
+        // Equal cells keep their ids.
         *notebook = merge(notebook, notebook, &whole, OnConflict::Refuse)?.notebook;
         Ok(true)
     });
@@ -189,7 +189,7 @@ fn state(view: &View, notebook: Arc<Notebook>) -> NotebookState {
     }
 }
 
-/// What a client can go on from is an answer; all else is a failure.
+/// Converts a refusal that a client can handle into a reply. All other errors are failures.
 fn refusal(error: DocumentError) -> Result<NotebookReply, Failure> {
     match error {
         DocumentError::Refused(Refusal::Behind { version, changes }) => {

@@ -1,4 +1,4 @@
-//! The participants of each notebook: people as their pages report, agents by the cells that they read and change.
+//! The participants of each notebook: users by the reports of their pages, agents by the cells that they read and change.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use tokio::time::Instant;
 
 use crate::protocol::follow::{PageFocus, Participant, ParticipantActivity};
 
-/// How long an agent is shown at a cell after it did something there.
+/// The time that an agent is shown at a cell after its last action there.
 const LINGERS: Duration = Duration::from_secs(6);
-/// How many cells an agent is shown to read at once; of more it is only said that it reads.
+/// Maximum cells that an agent is shown to read. With more, only the activity is shown.
 const MOST_READ: usize = 100;
 
 /// The participants, by notebook. Cheap to clone; all clones are one.
@@ -26,7 +26,7 @@ pub(super) struct Presence(Arc<SharedPresence>);
 #[derive(Debug)]
 struct SharedPresence {
     here: Mutex<HashMap<PathBuf, BTreeMap<String, PresenceEntry>>>,
-    /// Wakes those who show participants.
+    /// Wakes the feeds.
     changes: watch::Sender<()>,
 }
 
@@ -47,19 +47,19 @@ impl Presence {
         self.0.here.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes when participants may be others than they were.
+    /// Wakes after each possible change of participants.
     pub(super) fn changes(&self) -> watch::Receiver<()> {
         self.0.changes.subscribe()
     }
 
-    /// A person at a page looks at something.
+    /// Records the active cells of a page.
     pub(super) fn looks(&self, path: &Path, page: &OwnerId, actor: Actor, focus: &PageFocus) {
         let doing = if focus.editing { ParticipantActivity::Editing } else { ParticipantActivity::Looking };
         let participant = Participant { actor, cells: focus.cell.iter().cloned().collect(), doing };
         self.put(path, page.to_string(), PresenceEntry { participant, until: None });
     }
 
-    /// A page is gone. Returns whether a person was there.
+    /// Removes a page. Returns whether it was present.
     pub(super) fn leaves(&self, path: &Path, page: &OwnerId) -> bool {
         let mut all = self.lock();
         let Some(here) = all.get_mut(path) else { return false };
@@ -71,16 +71,16 @@ impl Presence {
         was_there
     }
 
-    /// A cell was changed: an agent that changed it is there for a while.
+    /// Records a change. An agent is shown at its cell for a while.
     pub(super) fn changed(&self, path: &Path, change: &Change) {
         if change.actor.kind != ActorKind::Agent {
             return;
         }
-        let Some((cell, doing)) = change.effects.iter().rev().find_map(what) else { return };
+        let Some((cell, doing)) = change.effects.iter().rev().find_map(activity_of) else { return };
         self.agent(path, Participant { actor: change.actor.clone(), cells: vec![cell], doing });
     }
 
-    /// An agent read cells.
+    /// Records that an agent has read cells.
     pub(super) fn read(&self, glance: CellsRead) {
         let CellsRead { path, actor, cells } = glance;
         let cells = if cells.len() > MOST_READ { Vec::new() } else { cells };
@@ -97,7 +97,7 @@ impl Presence {
         self.0.changes.send_replace(());
     }
 
-    /// The participants of a notebook, without the client that asks.
+    /// Returns the participants of a notebook, without the given client.
     pub(super) fn others(&self, path: &Path, client: &OwnerId) -> Vec<Participant> {
         let mut all = self.lock();
         let Some(here) = all.get_mut(path) else { return Vec::new() };
@@ -107,13 +107,13 @@ impl Presence {
         others.map(|(_, entry)| entry.participant.clone()).collect()
     }
 
-    /// When the next agent leaves a notebook.
+    /// Returns the time when the next agent disappears.
     pub(super) fn lingers(&self, path: &Path) -> Option<Instant> {
         self.lock().get(path)?.values().filter_map(|entry| entry.until).min()
     }
 }
 
-fn what(effect: &Effect) -> Option<(CellId, ParticipantActivity)> {
+fn activity_of(effect: &Effect) -> Option<(CellId, ParticipantActivity)> {
     match effect {
         Effect::Outputs { cell } => Some((cell.clone(), ParticipantActivity::Running)),
         Effect::Inserted { cell, .. }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_reads_is_shown_at_what_it_reads_unless_that_is_almost_all() {
+    fn a_reading_agent_is_shown_at_its_cells_unless_there_are_too_many() {
         let (presence, path) = (Presence::default(), Path::new("/nb.ipynb"));
         let read = |count: usize| {
             let cells = (0..count).map(|number| CellId::from(format!("c{number}").as_str())).collect();

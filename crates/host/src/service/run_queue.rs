@@ -1,4 +1,4 @@
-//! The order of runs that pages begin: those of one notebook take turns, as they were asked for.
+//! The queue of page runs: runs of one notebook follow each other, in the order of their requests.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cellist_session::execution::{Cancel, Canceller};
 use tokio::sync::Notify;
 
-/// The runs of pages that are not done, by notebook. Cheap to clone; all clones are one.
+/// The unfinished runs of pages, by notebook. Cheap to clone; all clones are one.
 #[derive(Clone, Default)]
 pub(super) struct RunQueue(Arc<Mutex<HashMap<PathBuf, VecDeque<QueuedRun>>>>);
 
@@ -17,7 +17,7 @@ struct QueuedRun {
     turn: Arc<Notify>,
 }
 
-/// The place of a run in the queue of its notebook, until it is dropped.
+/// The slot of a run in the queue of its notebook. Dropping it starts the next run.
 pub struct RunSlot {
     queue: RunQueue,
     path: PathBuf,
@@ -31,7 +31,7 @@ impl RunQueue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the place behind all runs of the notebook that came before.
+    /// Adds a run to the end of the notebook's queue.
     pub(super) fn enter(&self, path: PathBuf, number: u64) -> RunSlot {
         let (canceller, cancel) = Cancel::channel();
         let turn = Arc::new(Notify::new());
@@ -45,7 +45,7 @@ impl RunQueue {
         RunSlot { queue: self.clone(), path, number, turn, cancel: Some(cancel) }
     }
 
-    /// Interrupts the runs of a notebook, also those that wait. `false` without any.
+    /// Cancels the running and the queued runs of a notebook. Returns whether there were any.
     pub(super) fn cancel(&self, path: &Path) -> bool {
         let all = self.lock();
         let Some(queue) = all.get(path) else { return false };

@@ -1,4 +1,4 @@
-//! Cells of open notebooks, run in their sessions.
+//! Runs of cells of open notebooks, in their sessions.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::protocol::follow::RunStop;
 use crate::protocol::request::{Event, Reply};
 use crate::protocol::run::NotebookRunRequest;
 
-/// Stops a run when its client is not there any more to wait for it.
+/// Cancels a run when its client stops waiting for it.
 struct CancelOnDrop(Option<Canceller>);
 
 impl Drop for CancelOnDrop {
@@ -52,11 +52,11 @@ impl HostService {
         let (canceller, stop) = Cancel::channel();
         let mut bound = CancelOnDrop(passes.then(|| canceller.clone()));
         let sessions = self.sessions.clone();
-        // A task of its own: it goes on when nobody waits for it any more.
+        // In its own task, so that the run goes on when the client disconnects.
         let mut running = tokio::spawn(async move {
             let ran = document.run(&sessions, batch, author, stop).await;
             if passes {
-                // One that has ended by itself needs no end.
+                // Fails only for a session that has ended.
                 let _ = sessions.stop(&key).await;
             }
             ran
@@ -75,7 +75,7 @@ impl HostService {
                     if is_watched {
                         tell(&states.borrow());
                     }
-                    // The session of a notebook stays as long as its clients.
+                    // Keeps the session while the client is connected.
                     let _ = self.sessions.attach(client.owner(), &attached);
                     let mut report = ended.map_err(|_| run_lost())??;
                     report.notices.splice(0..0, stages.take());
@@ -92,8 +92,8 @@ impl HostService {
 }
 
 impl HostService {
-    /// Runs cells for a page when their turn has come, in the session that agents use too. Returns the reason of a run
-    /// that ended early.
+    /// Runs cells for a page when the run is first in the queue, in the session that agents use too. Returns the reason if
+    /// the run ended early.
     pub(super) async fn run_for_page(
         &self,
         client: &ServiceClient,
@@ -103,7 +103,7 @@ impl HostService {
     ) -> Result<Option<RunStop>, Failure> {
         document.mark_waiting(cells.clone()).await?;
         let (service, client) = (self.clone(), client.clone());
-        // A task of its own: it goes on when the page is gone.
+        // In its own task, so that the run goes on when the page is closed.
         let running =
             tokio::spawn(async move { service.run_in_turn(&client, &document, cells, place).await });
         running.await.map_err(|_| run_lost())?
@@ -187,7 +187,7 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error {
             RunError::Document(error) => error.into(),
-            // The client was told of the cells that ended as they did.
+            // Events have already reported the finished cells.
             RunError::Session(error) | RunError::Stopped { error, .. } => error.into(),
         }
     }

@@ -1,4 +1,4 @@
-//! Tools, called by agents that have said who they are.
+//! Tool calls of agents, and the editor state.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use super::{HostService, ServiceClient};
 use crate::error::Failure;
 use crate::protocol::request::{ContextReply, Event, Reply};
 
-/// Who calls tools.
+/// The agents that have introduced themselves, by client.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AgentRegistry(Arc<Mutex<HashMap<OwnerId, Arc<Agent>>>>);
 
@@ -33,26 +33,26 @@ impl AgentRegistry {
     }
 
     pub(super) fn consent(&self, client: &ServiceClient, path: PathBuf) {
-        if let Some(agent) = self.who(client) {
+        if let Some(agent) = self.agent(client) {
             agent.consent(path);
         }
     }
 
-    fn who(&self, client: &ServiceClient) -> Option<Arc<Agent>> {
+    fn agent(&self, client: &ServiceClient) -> Option<Arc<Agent>> {
         self.lock().get(client.owner()).cloned()
     }
 
-    pub(super) fn let_go(&self, client: &OwnerId) {
+    pub(super) fn remove(&self, client: &OwnerId) {
         let agent = self.lock().remove(client);
         drop(agent);
     }
 }
 
-/// How long something else is waited for; whoever asked asks again.
+/// The maximum wait for another editor state. The client then asks again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl HostService {
-    /// What is in front of a person, as soon as that is something else.
+    /// Waits until the editor state differs from `known`.
     pub(super) async fn next_editor(&self, known: &EditorState, mut cancel: Cancel) -> Reply {
         let mut news = self.toolbox.watch_editor();
         tokio::select! {
@@ -63,7 +63,7 @@ impl HostService {
         Reply::Editor(Box::new(self.toolbox.editor()))
     }
 
-    /// What an agent is told of the notebook that is worked on.
+    /// Returns the state of the active notebook for an agent.
     pub(super) async fn context(
         &self,
         editor: &EditorState,
@@ -82,8 +82,8 @@ impl HostService {
         events: watch::Sender<Option<Event>>,
         cancel: Cancel,
     ) -> Result<ToolAnswer, Failure> {
-        let agent = self.callers.who(client).ok_or_else(|| {
-            Failure::bad_input(FailureKind::UnknownCaller, "whoever calls a tool has to say first who it is")
+        let agent = self.callers.agent(client).ok_or_else(|| {
+            Failure::bad_input(FailureKind::UnknownCaller, "a tool call needs an introduction first")
         })?;
         let tool = ToolName::from_name(tool).ok_or_else(|| {
             Failure::bad_input(FailureKind::UnknownTool, format!("there is no tool `{tool}`"))
@@ -95,7 +95,7 @@ impl HostService {
             tokio::select! {
                 biased;
                 answer = &mut calling => return Ok(answer),
-                // The sender is held by this very function.
+                // Cannot fail: this function holds the sender.
                 Ok(()) = heard.changed() => {
                     let progress = heard.borrow_and_update().clone();
                     let progress = progress.map(|it| it.redacted(&agent.caller().redaction));

@@ -34,7 +34,7 @@ async fn a_used_host_of_another_version_stays_and_the_error_has_a_hint() {
     let refused = soon(HostClient::attach_or_start(&bed.seen_by("1.0.0"), &nothing())).await.unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the host that is running is cellist 0.9.0, this is cellist 1.0.0; it has 1 other client"
+        "the running host is cellist 0.9.0, this is cellist 1.0.0; it has 1 other client"
     );
     assert!(refused.hint().unwrap().contains("cellist stop"));
     let refused = soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap_err();

@@ -223,9 +223,9 @@ impl Serde {
                 text()?;
                 self.is_optional = true;
             }
-            // What is read more loosely than it is written.
+            // Affects only reading.
             Some("default" | "deny_unknown_fields" | "transparent") => {}
-            other => panic!("it is not known what serde({other:?}) does"),
+            other => panic!("unsupported attribute serde({other:?})"),
         }
         Ok(())
     }

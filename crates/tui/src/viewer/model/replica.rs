@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use cellist_host::{
-    Activity, Bar, CellCondition, SentCellOutputs, CellText, Effect, FullNotebook, NotebookUpdate, SentOutputs,
-    follow,
+    Activity, Bar, CellCondition, CellText, Effect, FullNotebook, NotebookUpdate, SentCellOutputs,
+    SentOutputs, follow,
 };
 use cellist_notebook::{CellId, CellType};
 

@@ -1,5 +1,5 @@
 use cellist_host::{
-    Bar, SentCellOutputs, CellText, Change, Effect, FullNotebook, LastRun, NotebookUpdate, SentOutputs,
+    Bar, CellText, Change, Effect, FullNotebook, LastRun, NotebookUpdate, SentCellOutputs, SentOutputs,
 };
 use cellist_notebook::CellType;
 use cellist_output::{Output, StreamName};
