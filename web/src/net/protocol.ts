@@ -54,7 +54,7 @@ export type ChatAccount =
   | { provider: string; model: string }
   | { problem: string; hint: string }
 
-/** A request about a conversation.  A conversation belongs to a notebook, or to one cell of it. Messages are answered one at a time; later ones are queued. Answers go on when the client disconnects. */
+/** A request about a conversation. */
 export type ChatAction =
   /** Opens the conversation about a notebook or one of its cells. Starts one if there is none. */
   | { open: { notebook: string; cell: string | null; is_new: boolean } }
@@ -205,7 +205,7 @@ export type MessageRole = 'person' | 'model'
 /** Limits the actions of an agent. A user sets it at the start; no tool can change it. */
 export type Mode = 'ask' | 'edit' | 'agent'
 
-/** An action on a notebook. A notebook that is not open is opened for it.  Actions on one notebook take effect one after the other. A change without an author is made by the client itself. Only [`NotebookAction::News`] and runs wait; a cancel ends the wait for news, and `Interrupt` ends runs. */
+/** An action on a notebook. A notebook that is not open is opened for it. */
 export type NotebookAction =
   /** Returns the whole notebook, and keeps it open until the client disconnects. */
   | { follow: { clients: string[]; outputs: OutputForm } }
@@ -370,7 +370,7 @@ export type Reply =
   /** The path of a new notebook. */
   | { created: string }
 
-/** A request of a client.  - **Order**: requests are accepted in the order in which they were sent, and answered in any order. Two things are settled on acceptance: the environment of the client, and the place of a run in the queue of its notebook. - **Reply**: each request gets exactly one [`Reply`] or failure, which is the last message about it. - **Events**: a request may have [`Event`]s before its reply. A client may skip all of them. - **Cancellation**: a cancel interrupts the code of a request, or ends its wait. The reply still comes. Code that was started goes on when the client disconnects, except code of a session that the client owns. - **Permission**: programs of the user may send all requests. A page may send only those that [`allowed_from_page`](Request::allowed_from_page) lists, and acts as the user of the page. */
+/** A request of a client. */
 export type Request =
   /** Reads, changes or runs a notebook. */
   | { notebook: NotebookRequest }
