@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cellist_host::{Address, ContextTold, Host, HostClient, Reply, Request};
+use cellist_host::{ContextReply, Host, HostAddress, HostClient, Reply, Request};
 use cellist_notebook::CellRef;
 use cellist_settings::Home;
 use cellist_tools::context::NotebookContext;
@@ -68,7 +68,7 @@ impl EditorFlags {
     }
 
     /// The state of the notebook that is worked on, if one is. Cells that were named must be there.
-    pub(crate) fn context(&self, editor: &EditorState) -> Result<Option<ContextTold>, CliError> {
+    pub(crate) fn context(&self, editor: &EditorState) -> Result<Option<ContextReply>, CliError> {
         if let Some(path) = editor.notebook() {
             let selection = self.selection();
             let cells: Vec<CellRef> = selection.references().chain(selection.editing()).collect();
@@ -88,7 +88,7 @@ impl EditorFlags {
 
 /// The state of the notebook that is worked on, if one is: as the host knows it where one is running, else as the file
 /// has it.
-fn context(editor: &EditorState) -> Result<Option<ContextTold>, CliError> {
+fn context(editor: &EditorState) -> Result<Option<ContextReply>, CliError> {
     let Some(path) = editor.notebook() else { return Ok(None) };
     // A person may have reported a notebook that agents must not see.
     files::check_look(path)?;
@@ -100,7 +100,7 @@ fn context(editor: &EditorState) -> Result<Option<ContextTold>, CliError> {
     let notebook = files::store().open(path)?.notebook;
     let context = NotebookContext::of(&notebook, path, None, &editor.selection, |_| None);
     let context = context.map_err(|error| CliError::notebook(path, &error))?.redacted(&notebook, &redaction);
-    Ok(Some(ContextTold { json: json!(context), text: context.text() }))
+    Ok(Some(ContextReply { json: json!(context), text: context.text() }))
 }
 
 /// What no model reads, as for the agents that are started here.
@@ -115,7 +115,7 @@ fn redaction() -> Result<Redaction, CliError> {
 /// What the host answers, where one is running and can be asked. None is started for it.
 fn ask_host(request: Request) -> Option<Reply> {
     // Mostly nobody has registered, and this look is all that it costs.
-    Host::place(&Home::from_env()).said::<Address>()?;
+    Host::place(&Home::from_env()).said::<HostAddress>()?;
     let runtime = Builder::new_current_thread().enable_all().build().ok()?;
     runtime.block_on(async { HostClient::attach(&ours()).await.ok()?.ask(request).await.ok() })
 }

@@ -163,10 +163,10 @@ impl fmt::Display for CliError {
 impl From<cellist_host::Error> for CliError {
     fn from(error: cellist_host::Error) -> CliError {
         let exit = match error.class() {
-            cellist_host::Class::BadInput => Exit::BadInput,
-            cellist_host::Class::NoKernel => Exit::NoKernel,
-            cellist_host::Class::NotSaved => Exit::NotSaved,
-            cellist_host::Class::Interrupted => Exit::Interrupted,
+            cellist_host::FailureClass::BadInput => Exit::BadInput,
+            cellist_host::FailureClass::NoKernel => Exit::NoKernel,
+            cellist_host::FailureClass::NotSaved => Exit::NotSaved,
+            cellist_host::FailureClass::Interrupted => Exit::Interrupted,
         };
         let mut failure = CliError::new(error.kind(), exit, error.to_string());
         failure.hint = error.hint();

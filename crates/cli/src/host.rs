@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::path::PathBuf;
 
-use cellist_host::{Host, HostClient, HostService, Reply, Starter};
+use cellist_host::{Host, HostClient, HostService, HostStarter, Reply};
 use cellist_kernel::guard::Guard;
 use cellist_live::Documents;
 use cellist_session::orders::ClientEnvironment;
@@ -28,11 +28,11 @@ pub(crate) fn ours() -> Host {
 }
 
 /// Our own binary, as a host in the background.
-pub(crate) fn starter() -> Result<Starter, CliError> {
+pub(crate) fn starter() -> Result<HostStarter, CliError> {
     let program = std::env::current_exe().map_err(|error| {
         CliError::new(FailureKind::System, Exit::NoKernel, format!("this program is not there: {error}"))
     })?;
-    Ok(Starter { program, arguments: vec!["serve".into(), "--detached".into()] })
+    Ok(HostStarter { program, arguments: vec!["serve".into(), "--detached".into()] })
 }
 
 /// The guard of a host, which writes to the host's log.

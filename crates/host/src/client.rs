@@ -8,109 +8,121 @@ use cellist_session::orders::ClientEnvironment;
 use tokio::sync::{oneshot, watch};
 
 use crate::error::{Error, Failure, Result};
-use crate::process::{Host, Starter};
+use crate::process::{Host, HostStarter};
 use crate::protocol::request::{Event, Reply, Request};
-use crate::service::{Client, HostService};
+use crate::service::{HostService, ServiceClient};
 use connection::Connection;
 
-/// A way to ask. Cheap to clone; all clones are one client, and what was asked goes on when the last of them is dropped.
+/// A client of the host service. Cheap to clone; all clones are one client.
+///
+/// - **Order**: requests are accepted in the order of [`begin`](HostClient::begin). Replies come in any order.
+/// - **Cancellation**: dropping a future or a [`PendingRequest`] only gives up the reply. A [`RequestCanceller`] interrupts
+///   the code of a request.
+/// - **Ownership**: when the last clone is dropped, the service removes the client and ends the sessions that it owns.
+///   Its other runs go on.
+/// - **Errors**: a failure of the service is [`Error::Refused`]. If the connection is lost, all pending requests end with
+///   [`Error::Lost`]; the client does not reconnect.
 #[derive(Clone, Debug)]
-pub struct HostClient(Carrier);
+pub struct HostClient(ClientTransport);
 
 #[derive(Clone, Debug)]
-enum Carrier {
-    Here(Box<HostService>, Client),
+enum ClientTransport {
+    Here(Box<HostService>, ServiceClient),
     Socket(Connection),
 }
 
-/// A request that is being carried out. Dropping it lets it go on.
+/// A request without a reply yet. Dropping it does not stop the request.
 #[derive(Debug)]
-pub struct Pending {
+pub struct PendingRequest {
     events: watch::Receiver<Option<Event>>,
     done: oneshot::Receiver<std::result::Result<Reply, Failure>>,
-    stop: Stop,
+    stop: RequestCanceller,
 }
 
-/// A way to say that a request is not wanted any more.
+/// Cancels a request. Remains usable after the [`PendingRequest`] is gone.
 #[derive(Clone, Debug)]
-pub struct Stop(Means);
+pub struct RequestCanceller(CancelTarget);
 
 #[derive(Clone, Debug)]
-enum Means {
+enum CancelTarget {
     Here(Canceller),
     Socket(Connection, u64),
 }
 
 impl HostClient {
-    /// To a service in this process.
+    /// Creates a client of a service in this process.
     pub fn in_process(service: &HostService) -> HostClient {
-        HostClient(Carrier::Here(Box::new(service.clone()), service.client()))
+        HostClient(ClientTransport::Here(Box::new(service.clone()), service.client()))
     }
 
-    /// To the running host.
+    /// Connects to the running host.
     pub async fn attach(host: &Host) -> Result<HostClient> {
-        Ok(HostClient(Carrier::Socket(Connection::new(host.attach().await?))))
+        Ok(HostClient(ClientTransport::Socket(Connection::new(host.attach().await?))))
     }
 
-    /// To the running host, or to one that is started.
-    pub async fn attach_or_start(host: &Host, starter: &Starter) -> Result<HostClient> {
-        Ok(HostClient(Carrier::Socket(Connection::new(host.attach_or_start(starter).await?))))
+    /// Connects to the running host. Starts one if there is none.
+    pub async fn attach_or_start(host: &Host, starter: &HostStarter) -> Result<HostClient> {
+        Ok(HostClient(ClientTransport::Socket(Connection::new(host.attach_or_start(starter).await?))))
     }
 
-    /// Whether whoever answers is still there, as far as is known.
+    /// Whether the connection is open, as far as is known.
     pub fn is_open(&self) -> bool {
         match &self.0 {
-            Carrier::Here(..) => true,
-            Carrier::Socket(connection) => connection.is_open(),
+            ClientTransport::Here(..) => true,
+            ClientTransport::Socket(connection) => connection.is_open(),
         }
     }
 
-    /// Begins a request. Needs a runtime.
-    pub fn begin(&self, request: Request) -> Pending {
+    /// Sends a request without waiting for its reply. Needs a runtime.
+    pub fn begin(&self, request: Request) -> PendingRequest {
         match &self.0 {
-            Carrier::Socket(connection) => {
+            ClientTransport::Socket(connection) => {
                 let hearing = connection.ask(request);
-                let stop = Stop(Means::Socket(connection.clone(), hearing.id));
-                Pending { events: hearing.events, done: hearing.done, stop }
+                let stop = RequestCanceller(CancelTarget::Socket(connection.clone(), hearing.id));
+                PendingRequest { events: hearing.events, done: hearing.done, stop }
             }
-            Carrier::Here(service, client) => {
+            ClientTransport::Here(service, client) => {
                 let (canceller, cancel) = Cancel::channel();
                 let (events, newest) = watch::channel(None);
                 let (done, answer) = oneshot::channel();
-                let place = service.enter(client, &request);
+                let place = service.accept(client, &request);
                 let (service, client) = (service.clone(), client.clone());
                 tokio::spawn(async move {
                     let answered = contained(service.answer(&client, request, place, events, cancel)).await;
                     let _ = done.send(answered.unwrap_or_else(|panicked| Err(Failure::internal(panicked))));
                 });
-                Pending { events: newest, done: answer, stop: Stop(Means::Here(canceller)) }
+                PendingRequest {
+                    events: newest,
+                    done: answer,
+                    stop: RequestCanceller(CancelTarget::Here(canceller)),
+                }
             }
         }
     }
 
-    /// Sends the environment that decides on the kernels of later requests. Needs a runtime.
+    /// Sends the environment that selects the kernels of later requests. Needs a runtime.
     pub fn set_environment(&self, environment: ClientEnvironment) {
         drop(self.begin(Request::Environment(Box::new(environment))));
     }
 
-    /// Asks and waits for the answer.
+    /// Sends a request and waits for its reply.
     pub async fn ask(&self, request: Request) -> Result<Reply> {
         self.begin(request).done().await
     }
 }
 
-impl Pending {
-    /// The newest about it, from now on.
+impl PendingRequest {
+    /// Returns a receiver of the newest event.
     pub fn events(&self) -> watch::Receiver<Option<Event>> {
         self.events.clone()
     }
 
-    /// A way to say that it is not wanted any more.
-    pub fn stop(&self) -> Stop {
+    /// Returns the canceller of the request.
+    pub fn stop(&self) -> RequestCanceller {
         self.stop.clone()
     }
 
-    /// Waits for the answer.
+    /// Waits for the reply.
     pub async fn done(self) -> Result<Reply> {
         match self.done.await {
             Ok(Ok(reply)) => Ok(reply),
@@ -120,17 +132,17 @@ impl Pending {
     }
 }
 
-impl Stop {
-    /// Interrupts the running code, again with each call. The answer still comes.
+impl RequestCanceller {
+    /// Interrupts the running code, again with each call. The reply still comes.
     pub fn stop(&self) {
         self.pass_on(Wish::Stop);
     }
 
-    /// Passes a wish about the running code on. Over a socket, a wish that does not force is an interrupt.
+    /// Interrupts or ends the running code. Over a socket, every wish but `Force` is an interrupt.
     pub fn pass_on(&self, wish: Wish) {
         match &self.0 {
-            Means::Here(canceller) => canceller.pass_on(wish),
-            Means::Socket(connection, id) => connection.cancel(*id, wish == Wish::Force),
+            CancelTarget::Here(canceller) => canceller.pass_on(wish),
+            CancelTarget::Socket(connection, id) => connection.cancel(*id, wish == Wish::Force),
         }
     }
 }

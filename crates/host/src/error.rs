@@ -1,4 +1,4 @@
-//! Why something could not be asked, or was not done.
+//! The errors of clients, and the failures of requests.
 
 use std::io;
 use std::path::PathBuf;
@@ -16,12 +16,12 @@ use serde_json::{Value, json};
 use crate::protocol::hello::HostState;
 use crate::protocol::request::Reply;
 
-/// The result of asking something.
+/// The result of a request.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What went wrong. The message names values; advice is in [`Error::hint`].
+/// The error of a client. [`Error::hint`] has the advice.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the messages explain the variants")]
 pub enum Error {
     #[error("no host is running")]
     NoHost,
@@ -29,83 +29,89 @@ pub enum Error {
     NoState { folder: PathBuf, source: io::Error },
     #[error("the host does not start: {reason}")]
     CannotStart { reason: String, hint: Option<String> },
-    #[error("a host is there (process {pid}), but does not answer: {reason}")]
+    #[error("the host (process {pid}) does not respond: {reason}")]
     NoAnswer { pid: u32, reason: String },
     #[error("{} belongs to another user", .socket.display())]
     OtherUser { socket: PathBuf },
-    #[error("the host that is running is cellist {}, this is cellist {ours}{}", .host.version, keeps(.host))]
+    #[error("the running host is cellist {}, this is cellist {ours}{}", .host.version, keeps(.host))]
     OtherVersion { ours: String, host: Box<HostState> },
-    #[error("the host (process {}) has {} clients and takes no more", .host.pid, .host.clients)]
+    #[error("the host (process {}) has reached its limit of {} clients", .host.pid, .host.clients)]
     Full { host: Box<HostState> },
-    #[error("the host ended before it answered")]
+    #[error("the host exited before it replied")]
     Lost,
-    #[error("the host answered something else: {0:?}")]
+    #[error("unexpected reply from the host: {0:?}")]
     Unexpected(Box<Reply>),
     #[error("{}", .0.message)]
     Refused(Box<Failure>),
 }
 
-/// Why a request was not carried out, as it travels.
+/// A failed request, as sent to clients. Programs match on `kind`, never on the message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What kind of failure it is.
-    pub class: Class,
-    /// A word for programs.
+    /// The class, which decides on exit codes.
+    pub class: FailureClass,
+    /// The kind, for programs.
     pub kind: FailureKind,
-    /// What is wrong, with the values in it.
+    /// The fact, with its values.
     pub message: String,
-    /// What to do about it.
+    /// The advice.
     pub hint: Option<String>,
-    /// Cells that two sides changed, with both versions, for programs.
+    /// The conflicting cells, with both versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Value>,
 }
 
-/// What kind of failure it is.
+/// The class of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// What was asked for makes no sense here; nothing was changed.
+pub enum FailureClass {
+    /// The request is invalid. Nothing was changed.
     BadInput,
-    /// There is nothing to run code with.
+    /// There is no kernel to run the code.
     NoKernel,
-    /// It could not be saved, or somebody else's change stands against it.
+    /// The change could not be saved, or conflicts with another change.
     NotSaved,
-    /// The client stopped it before anything ran.
+    /// The client cancelled the request before any code ran.
     Interrupted,
 }
 
 impl Failure {
-    /// What was asked for makes no sense here.
+    /// An invalid request.
     pub fn bad_input(kind: FailureKind, message: impl Into<String>) -> Failure {
-        Failure { class: Class::BadInput, kind, message: message.into(), hint: None, conflicts: Vec::new() }
+        Failure {
+            class: FailureClass::BadInput,
+            kind,
+            message: message.into(),
+            hint: None,
+            conflicts: Vec::new(),
+        }
     }
 
-    /// There is nothing to run code with.
+    /// A missing kernel.
     pub fn no_kernel(kind: FailureKind, message: impl Into<String>) -> Failure {
-        Failure { class: Class::NoKernel, ..Failure::bad_input(kind, message) }
+        Failure { class: FailureClass::NoKernel, ..Failure::bad_input(kind, message) }
     }
 
-    /// The client stopped it before anything ran.
+    /// A request that was cancelled before any code ran.
     pub fn interrupted() -> Failure {
         let failure = Failure::bad_input(FailureKind::Interrupted, "interrupted before anything ran");
-        Failure { class: Class::Interrupted, ..failure }
+        Failure { class: FailureClass::Interrupted, ..failure }
     }
 
-    /// A fault of ours: what was asked for is not done, or not to its end.
+    /// A bug in cellist. The request may be half done.
     pub fn internal(message: impl std::fmt::Display) -> Failure {
         Failure::bad_input(FailureKind::InternalError, message.to_string())
-            .with_hint("ask again; report the line `internal error` of the host's log")
+            .with_hint("try again; report the line `internal error` of the host's log")
     }
 
-    /// A notebook is not as it was when a change of all of it was made.
+    /// A change whose base revision is outdated.
     pub fn stale(base: Revision, current: Revision) -> Failure {
         let message = format!("has changed since revision {base}: it is at {current} now");
-        Failure { class: Class::NotSaved, ..Failure::bad_input(FailureKind::Stale, message) }
+        Failure { class: FailureClass::NotSaved, ..Failure::bad_input(FailureKind::Stale, message) }
             .with_hint("read it again and make the change on its current content")
     }
 
-    /// Says what to do about it.
+    /// Adds the advice.
     pub fn with_hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
         self
@@ -118,14 +124,14 @@ impl From<SessionError> for Failure {
             SessionError::ResetUnderWay { .. }
             | SessionError::NoSuchSession { .. }
             | SessionError::CannotStart { kind: FailureKind::NoSuchFolder, .. }
-            | SessionError::Ambiguous { .. } => Class::BadInput,
+            | SessionError::Ambiguous { .. } => FailureClass::BadInput,
             SessionError::Full { .. }
             | SessionError::QueueFull { .. }
             | SessionError::Busy { .. }
             | SessionError::CannotStart { .. }
             | SessionError::Ended { .. }
             | SessionError::Failed { .. }
-            | SessionError::Closed => Class::NoKernel,
+            | SessionError::Closed => FailureClass::NoKernel,
         };
         Failure { class, hint: error.hint(), ..Failure::bad_input(error.kind(), error.to_string()) }
     }
@@ -134,8 +140,8 @@ impl From<SessionError> for Failure {
 impl From<CannotOrder> for Failure {
     fn from(error: CannotOrder) -> Failure {
         let class = match error {
-            CannotOrder::Settings(_) => Class::BadInput,
-            _ => Class::NoKernel,
+            CannotOrder::Settings(_) => FailureClass::BadInput,
+            _ => FailureClass::NoKernel,
         };
         Failure { class, hint: error.hint(), ..Failure::bad_input(error.kind(), error.to_string()) }
     }
@@ -144,9 +150,9 @@ impl From<CannotOrder> for Failure {
 impl From<cellist_store::Error> for Failure {
     fn from(error: cellist_store::Error) -> Failure {
         let (class, kind) = match error.kind() {
-            ErrorKind::Conflict => (Class::NotSaved, FailureKind::Conflict),
-            ErrorKind::CannotSave => (Class::NotSaved, FailureKind::CannotSave),
-            kind => (Class::BadInput, kind.failure_kind()),
+            ErrorKind::Conflict => (FailureClass::NotSaved, FailureKind::Conflict),
+            ErrorKind::CannotSave => (FailureClass::NotSaved, FailureKind::CannotSave),
+            kind => (FailureClass::BadInput, kind.failure_kind()),
         };
         Failure { class, hint: error.hint(), ..Failure::bad_input(kind, error.to_string()) }
     }
@@ -160,11 +166,11 @@ impl From<DocumentError> for Failure {
                 Unchanged::Refused(refused) => {
                     let (class, kind, conflicts) = match refused {
                         notebook::Error::Conflicts(conflicts) => (
-                            Class::NotSaved,
+                            FailureClass::NotSaved,
                             FailureKind::Conflict,
                             conflicts.iter().map(conflict_json).collect(),
                         ),
-                        _ => (Class::BadInput, FailureKind::Refused, Vec::new()),
+                        _ => (FailureClass::BadInput, FailureKind::Refused, Vec::new()),
                     };
                     Failure { class, hint: refused.hint(), conflicts, ..Failure::bad_input(kind, message) }
                 }
@@ -176,9 +182,10 @@ impl From<DocumentError> for Failure {
                 Unchanged::NoSuchHunk { .. } => Failure::bad_input(FailureKind::NoSuchChange, message),
             },
             DocumentError::Refused(_) => Failure::bad_input(FailureKind::Refused, message),
-            DocumentError::NotSaved(_) => {
-                Failure { class: Class::NotSaved, ..Failure::bad_input(FailureKind::CannotSave, message) }
-            }
+            DocumentError::NotSaved(_) => Failure {
+                class: FailureClass::NotSaved,
+                ..Failure::bad_input(FailureKind::CannotSave, message)
+            },
             DocumentError::Closed => Failure::bad_input(FailureKind::Closed, message),
             DocumentError::Failed(_) => Failure::internal(message),
         }
@@ -199,11 +206,11 @@ impl From<RestoreError> for Failure {
 }
 
 impl Error {
-    /// What kind of failure it is.
-    pub fn class(&self) -> Class {
+    /// The class, which decides on exit codes.
+    pub fn class(&self) -> FailureClass {
         match self {
             Error::Refused(failure) => failure.class,
-            Error::NoState { .. } => Class::NotSaved,
+            Error::NoState { .. } => FailureClass::NotSaved,
             Error::NoHost
             | Error::CannotStart { .. }
             | Error::NoAnswer { .. }
@@ -211,11 +218,11 @@ impl Error {
             | Error::OtherVersion { .. }
             | Error::Full { .. }
             | Error::Lost
-            | Error::Unexpected(_) => Class::NoKernel,
+            | Error::Unexpected(_) => FailureClass::NoKernel,
         }
     }
 
-    /// A word for programs.
+    /// The kind, for programs.
     pub fn kind(&self) -> FailureKind {
         match self {
             Error::NoHost => FailureKind::NoHost,
@@ -231,37 +238,37 @@ impl Error {
         }
     }
 
-    /// What to do about it.
+    /// The advice.
     pub fn hint(&self) -> Option<String> {
         match self {
             Error::NoHost => Some("`cellist serve --background` starts one".into()),
             Error::NoState { source, .. } => Some(match source.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                    "make room there, or name another folder with CELLIST_HOME".into()
+                    "free some space, or set CELLIST_HOME to another folder".into()
                 }
-                _ => "name a folder that can be written to with CELLIST_HOME, or use --standalone, which \
-                      keeps nothing"
+                _ => "set CELLIST_HOME to a writable folder, or use --standalone, which stores \
+                      nothing"
                     .into(),
             }),
             Error::CannotStart { hint, .. } => hint.clone(),
-            Error::NoAnswer { .. } => Some("`cellist stop` ends it, with all that it keeps".into()),
+            Error::NoAnswer { .. } => Some("`cellist stop` ends it, with its sessions and open notebooks".into()),
             Error::OtherUser { .. } => {
                 Some("a state folder is for one user: set CELLIST_HOME to one of your own".into())
             }
             Error::OtherVersion { .. } => {
-                Some("`cellist stop` ends it, with all that it keeps; --standalone does without it".into())
+                Some("`cellist stop` ends it, with its sessions and open notebooks; --standalone works without a host".into())
             }
             Error::Full { .. } => Some(
-                "end programs that use it, or raise the limit of open files (`ulimit -n`) of the host".into(),
+                "close programs that use it, or raise the host's limit of open files (`ulimit -n`)".into(),
             ),
-            Error::Lost => Some("what its kernels knew is gone; ask again, and a new host starts".into()),
+            Error::Lost => Some("the state of its kernels is lost; try again, and a new host starts".into()),
             Error::Unexpected(_) => Some("`cellist stop` ends it".into()),
             Error::Refused(failure) => failure.hint.clone(),
         }
     }
 }
 
-/// A cell that two sides changed, for programs.
+/// A conflicting cell as JSON.
 pub fn conflict_json(conflict: &notebook::Conflict) -> Value {
     let side = |version: &Option<(notebook::CellType, String)>| {
         version.as_ref().map(|(kind, source)| json!({ "cell_type": kind, "source": source }))

@@ -1,5 +1,5 @@
-//! The service that front ends call, in this process or over the host's socket: its requests, replies and events (`protocol`),
-//! the service itself (`service`), and the client that reaches it (`client`, `process`).
+//! The host service and its client. `protocol` has the requests, replies and events, `service` answers them, and `client` and
+//! `process` connect to the service, in this process or over the host's socket.
 
 #![doc = include_str!("../README.md")]
 
@@ -11,31 +11,31 @@ mod protocol;
 mod service;
 
 pub use cellist_platform::FailureKind;
-pub use client::{HostClient, Pending, Stop};
-pub use error::{Class, Error, Failure, Result, conflict_json};
+pub use client::{HostClient, PendingRequest, RequestCanceller};
+pub use error::{Error, Failure, FailureClass, Result, conflict_json};
 pub use notebook_handle::{NotebookError, NotebookHandle, OpenNotebook};
-pub use process::{Address, FirstWords, Host, Starter, Stopped};
-pub use protocol::call::{CallRequest, Named};
-pub use protocol::chat::{ChatAccount, ChatAsk, ChatMessage, ChatReply, ChatSetup, ToolReference};
+pub use process::{Host, HostAddress, HostStarter, StartupReport, StopOutcome};
+pub use protocol::call::{CallRequest, SessionName};
+pub use protocol::chat::{ChatAccount, ChatAction, ChatMessage, ChatReply, ChatSetup, ToolReference};
 pub use protocol::follow::{
-    CellCondition, Doing, Focus, FolderListing, KernelState, NotebookKernel, NotebookNews, NotebookStatus,
-    NotebookWhole, Participant, RunStop, TurnSummary,
+    CellCondition, FolderListing, FullNotebook, NotebookKernel, NotebookKernelState, NotebookStatus,
+    NotebookUpdate, PageFocus, Participant, ParticipantActivity, RunStop, TurnSummary,
 };
 pub use protocol::notebook::{
-    EditResult, NotebookAsk, NotebookContent, NotebookEdit, NotebookEdited, NotebookReply, NotebookState,
-    OnNotebook,
+    EditReply, EditResult, NotebookAction, NotebookContent, NotebookEdit, NotebookReply, NotebookRequest,
+    NotebookState,
 };
 pub use protocol::outputs::{
-    CellOutputs, FoldedText, OutputForm, PageOutput, PageValue, SentOutputs, encoded, stored_value,
+    FoldedText, OutputForm, PageOutput, PageValue, SentCellOutputs, SentOutputs, encoded, stored_value,
 };
 pub use protocol::request::{
-    BrowserView, ContextTold, Event, OpeningFile, PageAsk, PageLink, Reply, Request, StartedKernel,
+    BrowserView, ContextReply, Event, OpeningFile, PageLink, PageLinkRequest, Reply, Request, StartedKernel,
 };
-pub use protocol::run::NotebookRun;
+pub use protocol::run::NotebookRunRequest;
 pub use protocol::{frame, hello, wire};
-pub use service::{Client, HostService, Keeping, PageUser, RunPlace};
+pub use service::{HostService, HostedCounts, PageUser, RunSlot, ServiceClient};
 
-// The parts of requests and replies, for front ends that stand on this crate alone.
+// Types of requests and replies, so that front ends need only this crate.
 pub use cellist_assistant::{
     AnswerEnding, Approval, ConversationUpdate, MessageId, TokenUsage, TranscriptEntry,
 };

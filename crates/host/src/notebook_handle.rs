@@ -1,4 +1,4 @@
-//! A notebook as a command uses it: through the host while the host has it open, else as a file.
+//! The notebook of a command: through the host while the host has it open, else as a file.
 
 mod open;
 
@@ -11,15 +11,15 @@ use cellist_store::{ChangeBase, Changed, LoadedNotebook, Missing, Problem, Store
 
 use crate::error::{Error, Failure};
 use crate::process::Host;
-use crate::protocol::notebook::{EditResult, NotebookAsk, NotebookEdit, NotebookReply};
+use crate::protocol::notebook::{EditResult, NotebookAction, NotebookEdit, NotebookReply};
 use crate::protocol::request::Reply;
 pub use open::OpenNotebook;
 
 type Result<T> = std::result::Result<T, NotebookError>;
 
-/// Why a notebook was not read or not changed. The message names the file.
+/// The error of a read or a change. The message names the file.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each is the error of a part and says what it is")]
+#[expect(missing_docs, reason = "each variant wraps the error of another crate")]
 pub enum NotebookError {
     #[error(transparent)]
     File(#[from] cellist_store::Error),
@@ -28,7 +28,7 @@ pub enum NotebookError {
 }
 
 impl NotebookError {
-    /// Whether the notebook has changed since the revision that a change was made for.
+    /// Whether the notebook has changed since the base revision of a change.
     pub fn is_stale(&self) -> bool {
         match self {
             NotebookError::File(error) => matches!(error.problem(), Problem::ChangedSince { .. }),
@@ -39,8 +39,8 @@ impl NotebookError {
 
 /// A notebook, in a file or open in the host: reads, changes, history and errors are the same for both.
 ///
-/// A change of an open notebook is one of its author there: other clients see it at once, and it is on disk when the
-/// call returns. A change of a file is made under the lock of its [`Store`] and recorded in the notebook's history.
+/// A change of an open notebook goes through the host: other clients see it at once, and it is on disk when the call
+/// returns. A change of a file is made under the lock of its [`Store`] and recorded in the notebook's history.
 /// Files that the gate of the store refuses are refused for open notebooks too. Calls block, and must not be made in a
 /// runtime.
 #[derive(Debug)]
@@ -52,13 +52,13 @@ pub struct NotebookHandle {
 }
 
 impl NotebookHandle {
-    /// The notebook at `path`: in the running host, if that has it open. Starts no host.
+    /// Finds the notebook at `path`, in the running host if it is open there. Starts no host.
     pub fn find(host: &Host, store: Store, path: &Path, author: Author) -> NotebookHandle {
         let open = OpenNotebook::find(host, &store, path, &author);
         NotebookHandle { open, ..NotebookHandle::of_file(store, path, author) }
     }
 
-    /// The file at `path`, even if the host has it open.
+    /// Uses the file at `path`, even if the host has it open.
     pub fn of_file(store: Store, path: &Path, author: Author) -> NotebookHandle {
         NotebookHandle { store, path: path.to_owned(), author, open: None }
     }
@@ -68,8 +68,7 @@ impl NotebookHandle {
         &self.store
     }
 
-    /// Keeps a revision that its author was told of, so that a later change can be based on it. It does not count as
-    /// read.
+    /// Stores a revision as a base for later changes. It does not count as read.
     pub fn keep(&self, notebook: &Notebook) {
         self.store.keep(&self.path, &notebook.snapshot());
     }
@@ -92,23 +91,23 @@ impl NotebookHandle {
 
     /// Writes unsaved changes to the file.
     pub fn save(&self) -> Result<()> {
-        self.open.as_ref().map_or(Ok(()), |open| open.wait(open.asked(NotebookAsk::Save)).map(drop))
+        self.open.as_ref().map_or(Ok(()), |open| open.wait(open.asked(NotebookAction::Save)).map(drop))
     }
 
-    /// Returns the changes that are known, oldest first.
+    /// Returns the known changes, oldest first.
     pub fn history(&self) -> Result<Vec<Entry>> {
         let Some(open) = &self.open else {
-            // A file that is missing, or is no notebook, is an error and not a notebook without changes.
+            // A missing or invalid file is an error, not an empty history.
             self.store.open(&self.path)?;
             return Ok(cellist_live::history(&self.store, &self.path));
         };
-        match open.wait(open.asked(NotebookAsk::History))? {
+        match open.wait(open.asked(NotebookAction::History))? {
             NotebookReply::History(entries) => Ok(entries),
             other => Err(open.unexpected(Reply::Notebook(other))),
         }
     }
 
-    /// Makes the edit that `make` builds for the notebook, or for the snapshot of an older `base`.
+    /// Applies the edit that `make` builds for the notebook, or for the snapshot of an older `base`.
     pub fn change(
         &self,
         base: ChangeBase,
@@ -133,15 +132,15 @@ impl NotebookHandle {
             self.record(before, &changed);
             return Ok(changed);
         };
-        // A trial on a copy has the same errors as a change of a file.
+        // A trial on a copy gives the same errors as a change of a file.
         let mut copy = open.read()?.notebook;
         let base = base.revision().unwrap_or_else(|| copy.revision());
         let (edit, _) = apply(&mut copy)?;
-        let ask = NotebookAsk::Edit { edit, base: Some(base), author: self.author.clone() };
+        let ask = NotebookAction::Edit { edit, base: Some(base), author: self.author.clone() };
         Ok(open.change(&self.store, ask)?.map(|edited| edited.result))
     }
 
-    /// Replaces all of the notebook by `bytes`, which must be one. With a `base`, it must still be at that revision.
+    /// Replaces the whole notebook by `bytes`, which must be a notebook. Fails if it is not at the revision `base`.
     pub fn overwrite(&self, bytes: Vec<u8>, base: Option<Revision>) -> Result<Changed<()>> {
         let Some(open) = &self.open else {
             // The file need not be a notebook.
@@ -156,17 +155,17 @@ impl NotebookHandle {
         if let Some(base) = base.filter(|base| *base != current) {
             return Err(refused(Problem::ChangedSince { base, current }).into());
         }
-        // A notebook that was parsed is text.
+        // A parsed notebook is valid UTF-8.
         let text = String::from_utf8_lossy(&given.to_bytes()).into_owned();
-        let ask = NotebookAsk::Overwrite { text, base: current, author: self.author.clone() };
+        let ask = NotebookAction::Overwrite { text, base: current, author: self.author.clone() };
         Ok(open.change(&self.store, ask)?.map(drop))
     }
 
-    /// Takes changes back, and returns them.
+    /// Undoes changes, and returns them.
     pub fn undo(&self, undo: Undo) -> Result<Changed<Vec<Entry>>> {
         if let Some(open) = &self.open {
             let undone =
-                open.change(&self.store, NotebookAsk::Undo { undo, author: Some(self.author.clone()) })?;
+                open.change(&self.store, NotebookAction::Undo { undo, author: Some(self.author.clone()) })?;
             return Ok(undone.map(|edited| edited.undone));
         }
         cellist_live::undo(&self.store, &self.path, &undo, &self.author).map_err(|why| match why {

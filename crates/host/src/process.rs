@@ -1,4 +1,4 @@
-//! The way to a host: where it registers, how it is greeted, and how one is started that has nothing of its starter.
+//! The host process: its registration, the greeting, and the start of a detached host.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
@@ -19,72 +19,75 @@ use tokio::time::timeout;
 
 use crate::error::{Error, Result};
 use crate::protocol::frame;
-use crate::protocol::hello::{Answer, Greeting, HostState, Welcome, Wish};
+use crate::protocol::hello::{ConnectAnswer, ConnectPurpose, Greeting, HostState, Welcome};
 
-/// How long a host may take to greet, to start and to leave. It does each in milliseconds on a quiet machine.
+/// The timeouts of the greeting, the start and the exit. Each takes milliseconds on an idle machine.
 const GREETING: Duration = Duration::from_secs(15);
 const STARTING: Duration = Duration::from_secs(60);
 const LEAVING: Duration = Duration::from_secs(30);
-/// How long to wait before looking again at a host that is just coming or just going.
+/// The pause between two attempts to reach a host that is starting or exiting.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The log of a host is begun anew when it is longer than this.
+/// A longer log is rotated.
 const LONGEST_LOG: u64 = 1 << 20;
 
-/// How to reach a host, as it registers.
+/// The registered address of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Address {
-    /// Its process, for people.
+pub struct HostAddress {
+    /// Its process id, for messages.
     pub pid: u32,
-    /// Its version, for people.
+    /// Its version, for messages.
     pub version: String,
     /// Its socket.
     pub socket: PathBuf,
 }
 
-/// What a host that was just started says on its standard output, once.
+/// The single message of a new host on its standard output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum FirstWords {
-    /// It can be reached.
+pub enum StartupReport {
+    /// The host accepts connections.
     Ready,
-    /// Another one is there already.
+    /// Another host is running.
     Taken,
-    /// The state folder does not take what it has to write there; the system's number for the reason.
+    /// The state folder is not writable; with the OS error code.
     NoState(Option<i32>),
-    /// It cannot do its work.
+    /// The host failed to start.
     Failed {
-        /// Why.
+        /// The error.
         message: String,
-        /// What to do about it.
+        /// The advice.
         hint: Option<String>,
     },
 }
 
-/// What came of stopping a host.
+/// The result of stopping a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stopped {
-    /// None was running.
+pub enum StopOutcome {
+    /// No host was running.
     Nobody,
-    /// It ended; this is what it was.
+    /// The host exited; with its last state.
     Left(Box<HostState>),
-    /// It did not answer and was killed; its guard ended its kernels.
+    /// The host did not respond and was killed; its guard ended its kernels.
     Killed {
-        /// The process that it was.
+        /// Its process id.
         pid: u32,
     },
 }
 
-/// How to start a host.
+/// The command that starts a host.
 #[derive(Clone, Debug)]
-pub struct Starter {
-    /// The program; its standard output must begin with [`FirstWords`].
+pub struct HostStarter {
+    /// The program; its standard output must begin with [`StartupReport`].
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<String>,
 }
 
-/// The host of a state folder, running or not, as this version sees it.
+/// The host of a state folder, running or not.
+///
+/// The registration lock decides whether a host runs; process ids are only for messages. Clients that start a host take a
+/// second lock, so that many at once start one host. A host of another version is replaced only if it is not needed.
 #[derive(Clone, Debug)]
 pub struct Host {
     home: Home,
@@ -97,34 +100,34 @@ impl Host {
         Host { home: home.clone(), version: version.into() }
     }
 
-    /// Where it registers.
+    /// The location of its registration.
     pub fn place(home: &Home) -> Place {
         Place::new(home.path().join("run"), "host").anchored(home.path())
     }
 
-    /// Whether a host has registered; it need not run any more.
+    /// Whether a host has registered. It may have exited since.
     pub(crate) fn is_registered(&self) -> bool {
-        Host::place(&self.home).said::<Address>().is_some()
+        Host::place(&self.home).said::<HostAddress>().is_some()
     }
 
-    /// Where one that runs in the background writes down what it does.
+    /// The log file of a background host.
     pub fn log(home: &Home) -> PathBuf {
         home.path().join("log").join("host.log")
     }
 
-    /// What the running host is, or nothing when none is running.
+    /// Returns the state of the running host, if there is one.
     pub async fn state(&self) -> Result<Option<HostState>> {
-        Ok(self.find(Wish::Look).await?.map(|(_, welcome)| welcome.host))
+        Ok(self.find(ConnectPurpose::Look).await?.map(|(_, welcome)| welcome.host))
     }
 
-    /// Ends the running host and waits until it is gone. One that does not answer is killed.
-    pub async fn stop(&self) -> Result<Stopped> {
-        let pid = match self.find(Wish::Stop).await {
-            Ok(None) => return Ok(Stopped::Nobody),
+    /// Stops the running host and waits until it is gone. Kills a host that does not respond.
+    pub async fn stop(&self) -> Result<StopOutcome> {
+        let pid = match self.find(ConnectPurpose::Stop).await {
+            Ok(None) => return Ok(StopOutcome::Nobody),
             Ok(Some((_, welcome))) => {
                 let host = welcome.host;
                 match self.until_left(host.pid).await {
-                    Ok(()) => return Ok(Stopped::Left(Box::new(host))),
+                    Ok(()) => return Ok(StopOutcome::Left(Box::new(host))),
                     Err(Error::NoAnswer { .. }) => host.pid,
                     Err(error) => return Err(error),
                 }
@@ -132,38 +135,38 @@ impl Host {
             Err(Error::NoAnswer { pid, .. }) if pid != 0 => pid,
             Err(error) => return Err(error),
         };
-        // It holds the lock, so the process that it registered is its own.
+        // The host holds the lock, so the registered process id is valid.
         if let Some(process) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
             let _ = kill_process(process, Signal::KILL);
         }
         self.until_left(pid).await?;
-        Ok(Stopped::Killed { pid })
+        Ok(StopOutcome::Killed { pid })
     }
 
-    /// Reaches the running host.
+    /// Connects to the running host.
     pub(crate) async fn attach(&self) -> Result<UnixStream> {
-        match self.find(Wish::Attach).await? {
+        match self.find(ConnectPurpose::Attach).await? {
             None => Err(Error::NoHost),
-            Some((stream, Welcome { answer: Answer::Attached, .. })) => Ok(stream),
-            Some((_, Welcome { answer: Answer::Full, host })) => Err(full(host)),
+            Some((stream, Welcome { answer: ConnectAnswer::Attached, .. })) => Ok(stream),
+            Some((_, Welcome { answer: ConnectAnswer::Full, host })) => Err(full(host)),
             Some((_, welcome)) => Err(self.other_version(welcome.host)),
         }
     }
 
-    /// Reaches the running host, or starts one. One of another version that keeps nothing is replaced.
-    pub(crate) async fn attach_or_start(&self, starter: &Starter) -> Result<UnixStream> {
+    /// Connects to the running host, or starts one. Replaces an unneeded host of another version.
+    pub(crate) async fn attach_or_start(&self, starter: &HostStarter) -> Result<UnixStream> {
         let mut turn = None;
         loop {
-            match self.find(Wish::Attach).await? {
-                Some((stream, Welcome { answer: Answer::Attached, .. })) => return Ok(stream),
-                Some((_, Welcome { answer: Answer::Full, host })) => return Err(full(host)),
+            match self.find(ConnectPurpose::Attach).await? {
+                Some((stream, Welcome { answer: ConnectAnswer::Attached, .. })) => return Ok(stream),
+                Some((_, Welcome { answer: ConnectAnswer::Full, host })) => return Err(full(host)),
                 Some((_, welcome)) if welcome.host.is_needed() => {
                     return Err(self.other_version(welcome.host));
                 }
                 Some(_) => {
-                    // Between two looks it may have got something to keep.
-                    if let Some((_, welcome)) = self.find(Wish::Replace).await? {
-                        if welcome.answer != Answer::Leaving {
+                    // The host may have become needed since the first look.
+                    if let Some((_, welcome)) = self.find(ConnectPurpose::Replace).await? {
+                        if welcome.answer != ConnectAnswer::Leaving {
                             return Err(self.other_version(welcome.host));
                         }
                         self.until_left(welcome.host.pid).await?;
@@ -186,28 +189,28 @@ impl Host {
         }
     }
 
-    /// Starts a host in the background, unless one is running, and says what is running now.
-    pub async fn start_in_background(&self, starter: &Starter) -> Result<HostState> {
+    /// Starts a background host unless one is running. Returns the state of the running host.
+    pub async fn start_in_background(&self, starter: &HostStarter) -> Result<HostState> {
         drop(self.attach_or_start(starter).await?);
         self.state().await?.ok_or(Error::NoHost)
     }
 
-    /// Greets the running host. One that is just coming or going is waited for.
-    async fn find(&self, wish: Wish) -> Result<Option<(UnixStream, Welcome)>> {
+    /// Greets the running host. Waits for one that is starting or exiting.
+    async fn find(&self, wish: ConnectPurpose) -> Result<Option<(UnixStream, Welcome)>> {
         self.home.refuse_foreign().map_err(|source| self.no_state(source))?;
         let place = Host::place(&self.home);
         let greeting = Greeting { cellist: self.version.clone(), wish };
-        // Whoever wants it to end has waited for it already.
-        let patience = if wish == Wish::Stop { GREETING / 3 } else { GREETING };
+        // Stopping has a shorter timeout: the user has often waited already.
+        let patience = if wish == ConnectPurpose::Stop { GREETING / 3 } else { GREETING };
         let deadline = Instant::now() + patience;
-        // Mostly it is there, and then this is all there is to do.
-        if let Some(address) = place.said::<Address>()
+        // The common case: a host is running and responds.
+        if let Some(address) = place.said::<HostAddress>()
             && let Ok(met) = greet(&address.socket, &greeting, patience).await
         {
             return Ok(Some(met));
         }
         loop {
-            let address = match place.look::<Address>() {
+            let address = match place.look::<HostAddress>() {
                 Ok(Found::Nobody) => return Ok(None),
                 Ok(Found::Owned(address)) => Some(address),
                 Ok(Found::Unsaid) => None,
@@ -215,15 +218,15 @@ impl Host {
                 Err(source) => return Err(self.no_state(source)),
             };
             let failed = match &address {
-                Some(_) if Instant::now() >= deadline => "it did not greet in time".into(),
+                Some(_) if Instant::now() >= deadline => "no greeting in time".into(),
                 Some(address) => match greet(&address.socket, &greeting, patience).await {
                     Ok(met) => return Ok(Some(met)),
-                    Err(Greeted::OtherUser) => {
+                    Err(GreetError::OtherUser) => {
                         return Err(Error::OtherUser { socket: address.socket.clone() });
                     }
-                    Err(Greeted::Failed(error)) => without_number(&error),
+                    Err(GreetError::Failed(error)) => without_number(&error),
                 },
-                None => "it has not said how to reach it".into(),
+                None => "it has not registered its address".into(),
             };
             if Instant::now() >= deadline {
                 return Err(Error::NoAnswer {
@@ -235,7 +238,7 @@ impl Host {
         }
     }
 
-    async fn start(&self, starter: &Starter) -> Result<()> {
+    async fn start(&self, starter: &HostStarter) -> Result<()> {
         let (mut said, say) = io::pipe().map_err(|source| self.no_state(source))?;
         let log = self.open_log().map_err(|source| self.no_state(source))?;
         let home = std::path::absolute(self.home.path()).unwrap_or_else(|_| self.home.path().to_owned());
@@ -254,7 +257,7 @@ impl Host {
         let mut child = detached
             .spawn()
             .map_err(|error| cannot(format!("{}: {}", starter.program.display(), without_number(&error))))?;
-        // Whoever started it and lives on reaps it. Where there is no thread for that, the system does later.
+        // A long-lived parent must reap the child. Without a thread for that, init does it later.
         drop(fault::thread(Site::ReaperThread, std::thread::Builder::new(), move || child.wait()));
         let heard = blocking(move || {
             let mut words = String::new();
@@ -263,16 +266,16 @@ impl Host {
         let words = match timeout(STARTING, heard).await {
             Ok(Ok(words)) => words,
             Ok(Err(error)) => return Err(cannot(without_number(&error))),
-            Err(_) => return Err(cannot(format!("it was not ready within {} seconds", STARTING.as_secs()))),
+            Err(_) => return Err(cannot(format!("not ready within {} seconds", STARTING.as_secs()))),
         };
         match serde_json::from_str(&words) {
-            Ok(FirstWords::Ready | FirstWords::Taken) => Ok(()),
-            Ok(FirstWords::NoState(code)) => {
+            Ok(StartupReport::Ready | StartupReport::Taken) => Ok(()),
+            Ok(StartupReport::NoState(code)) => {
                 Err(self
                     .no_state(code.map_or_else(|| io::ErrorKind::Other.into(), io::Error::from_raw_os_error)))
             }
-            Ok(FirstWords::Failed { message, hint }) => Err(Error::CannotStart { reason: message, hint }),
-            Err(_) => Err(cannot("it ended before it was ready".into())),
+            Ok(StartupReport::Failed { message, hint }) => Err(Error::CannotStart { reason: message, hint }),
+            Err(_) => Err(cannot("it exited before it was ready".into())),
         }
     }
 
@@ -290,7 +293,7 @@ impl Host {
         match blocking(move || place.until_left(LEAVING)).await {
             Ok(true) => Ok(()),
             Ok(false) => {
-                let reason = format!("it was asked to end {} seconds ago", LEAVING.as_secs());
+                let reason = format!("still running {} seconds after the stop request", LEAVING.as_secs());
                 Err(Error::NoAnswer { pid, reason })
             }
             Err(source) => Err(self.no_state(source)),
@@ -301,11 +304,11 @@ impl Host {
         Error::OtherVersion { ours: self.version.clone(), host: Box::new(host) }
     }
 
-    /// Why nothing could be waited for: for want of a thread, or of the state folder.
+    /// The error of a failed wait: no thread, or no state folder.
     fn cannot_wait(&self, source: io::Error) -> Error {
         match source.kind() {
             io::ErrorKind::WouldBlock => {
-                let hint = "end other programs, or raise the limit of processes (`ulimit -u`)";
+                let hint = "close other programs, or raise the process limit (`ulimit -u`)";
                 Error::CannotStart { reason: without_number(&source), hint: Some(hint.into()) }
             }
             _ => self.no_state(source),
@@ -321,14 +324,14 @@ fn full(host: HostState) -> Error {
     Error::Full { host: Box::new(host) }
 }
 
-enum Greeted {
+enum GreetError {
     OtherUser,
     Failed(io::Error),
 }
 
-impl From<io::Error> for Greeted {
-    fn from(error: io::Error) -> Greeted {
-        Greeted::Failed(error)
+impl From<io::Error> for GreetError {
+    fn from(error: io::Error) -> GreetError {
+        GreetError::Failed(error)
     }
 }
 
@@ -336,12 +339,12 @@ async fn greet(
     socket: &Path,
     greeting: &Greeting,
     patience: Duration,
-) -> std::result::Result<(UnixStream, Welcome), Greeted> {
+) -> std::result::Result<(UnixStream, Welcome), GreetError> {
     let greeted = async {
         let mut stream = UnixStream::connect(socket).await?;
-        // A socket outside our own folder might be anyone's.
+        // A socket outside our own folder may belong to another user.
         if stream.peer_cred()?.uid() != rustix::process::geteuid().as_raw() {
-            return Err(Greeted::OtherUser);
+            return Err(GreetError::OtherUser);
         }
         frame::write(&mut stream, greeting).await?;
         match frame::read(&mut stream).await? {

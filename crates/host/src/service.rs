@@ -1,4 +1,4 @@
-//! Where requests are answered: owns kernel sessions and open notebooks, in whichever process that is.
+//! The host service: owns the kernel sessions, open notebooks and conversations, and answers requests.
 
 mod calls;
 mod chat_front;
@@ -35,47 +35,55 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use crate::error::Failure;
-use crate::protocol::notebook::NotebookAsk;
+use crate::protocol::notebook::NotebookAction;
 use crate::protocol::request::{Event, Reply, Request};
-use chats::Chats;
+use chats::ChatRegistry;
 
-pub use clients::{Client, PageUser};
-use feed::Feeds;
+pub use clients::{PageUser, ServiceClient};
+use feed::FeedRegistry;
 use presence::Presence;
-pub use run_queue::RunPlace;
 use run_queue::RunQueue;
-use tools::Callers;
+pub use run_queue::RunSlot;
+use tools::AgentRegistry;
 
-/// Answers requests. Cheap to clone; all clones are one service.
+/// The host service. Cheap to clone; all clones are one service.
+///
+/// - **Ownership**: it owns sessions, notebooks and conversations. They outlive the clients, until
+///   [`close`](HostService::close).
+/// - **Order**: call [`accept`](HostService::accept) for each request in the order of arrival, then
+///   [`answer`](HostService::answer) in any order.
+/// - **Cancellation**: dropping the future of `answer` gives up the reply. Code that was started goes on; the `cancel`
+///   argument interrupts it.
+/// - **Errors**: each failure is a [`Failure`] for the client. A caller must contain panics.
 #[derive(Clone)]
 pub struct HostService {
     sessions: Sessions,
     documents: Documents,
-    feeds: Feeds,
+    feeds: FeedRegistry,
     presence: Presence,
     toolbox: Toolbox,
-    callers: Callers,
-    chats: Chats,
+    callers: AgentRegistry,
+    chats: ChatRegistry,
     runs: RunQueue,
     clients: Arc<AtomicU64>,
     stage_log: Option<StageLog>,
 }
 
-/// What a service keeps for others.
+/// The numbers of sessions, notebooks and conversations in a service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Keeping {
+pub struct HostedCounts {
     /// Kernel sessions.
     pub sessions: usize,
-    /// How many of them run code.
+    /// The sessions that run code.
     pub busy: usize,
     /// Open notebooks.
     pub notebooks: usize,
-    /// Conversations that someone may come back to.
+    /// Recent conversations.
     pub chats: usize,
 }
 
 impl HostService {
-    /// A service that keeps these sessions, notebooks and artifacts.
+    /// Creates a service with these sessions, notebooks and artifacts.
     pub fn new(sessions: Sessions, documents: Documents, artifacts: Artifacts) -> HostService {
         sessions.tell_notebooks(Arc::new(documents.clone()));
         let toolbox = Toolbox::new(sessions.clone(), documents.clone(), artifacts);
@@ -83,62 +91,62 @@ impl HostService {
             sessions,
             documents,
             toolbox,
-            feeds: Feeds::default(),
+            feeds: FeedRegistry::default(),
             presence: Presence::default(),
-            callers: Callers::default(),
-            chats: Chats::default(),
+            callers: AgentRegistry::default(),
+            chats: ChatRegistry::default(),
             runs: RunQueue::default(),
             clients: Arc::default(),
             stage_log: None,
         }
     }
 
-    /// Logs the stages of starts, for clients that ask for them. Without a log, they are notices of a call.
+    /// Sets the log for the stages of kernel starts. Without a log, the stages become notices of the call.
     #[must_use]
     pub fn logging_stages(self, log: StageLog) -> HostService {
         HostService { stage_log: Some(log), ..self }
     }
 
-    /// A new client.
-    pub fn client(&self) -> Client {
+    /// Adds a client.
+    pub fn client(&self) -> ServiceClient {
         self.join("client", None)
     }
 
-    /// A new page.
-    pub fn page_client(&self, user: PageUser) -> Client {
+    /// Adds a page.
+    pub fn page_client(&self, user: PageUser) -> ServiceClient {
         self.join("page", Some(user))
     }
 
-    fn join(&self, kind: &str, page: Option<PageUser>) -> Client {
+    fn join(&self, kind: &str, page: Option<PageUser>) -> ServiceClient {
         let number = self.clients.fetch_add(1, Ordering::Relaxed);
         let owner = OwnerId(format!("{kind}-{}-{number}", std::process::id()));
         self.sessions.join(owner.clone());
-        Client::new(owner, page)
+        ServiceClient::new(owner, page)
     }
 
-    /// A client is gone. What it asked for goes on.
-    pub fn left(&self, client: &Client) {
-        for document in self.feeds.let_go(client) {
+    /// Removes a client. Its runs go on, except in sessions that it owns.
+    pub fn remove_client(&self, client: &ServiceClient) {
+        for document in self.feeds.remove(client) {
             self.absent(client, document.path());
         }
-        self.callers.let_go(client.owner());
+        self.callers.remove(client.owner());
         self.sessions.leave(client.owner());
     }
 
-    /// Notes the cells that agents read, until the service ends.
+    /// Records the cells that agents read, until the service ends.
     pub async fn watch_agents(&self) {
         let mut glances = self.toolbox.cells_read();
         loop {
             match glances.recv().await {
                 Ok(glance) => self.presence.read(glance),
-                // Older glances are not worth waiting for.
+                // Missed reads are outdated anyway.
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return,
             }
         }
     }
 
-    /// The open notebooks that it keeps.
+    /// The open notebooks.
     pub fn documents(&self) -> &Documents {
         &self.documents
     }
@@ -148,16 +156,16 @@ impl HostService {
         &self.toolbox
     }
 
-    /// The kernel sessions that it keeps.
+    /// The kernel sessions.
     pub fn sessions(&self) -> &Sessions {
         &self.sessions
     }
 
-    /// What it keeps now.
-    pub fn keeping(&self) -> Keeping {
+    /// Counts the sessions, notebooks and conversations.
+    pub fn counts(&self) -> HostedCounts {
         let sessions = self.sessions.list();
         let busy = sessions.iter().filter(|session| session.state == SessionState::Busy).count();
-        Keeping {
+        HostedCounts {
             sessions: sessions.len(),
             busy,
             notebooks: self.documents.list().len(),
@@ -165,30 +173,30 @@ impl HostService {
         }
     }
 
-    /// Takes a request in: notes the environment of its client, and gives a run its place among those of its notebook.
-    /// Requests must enter in the order in which they came; they are answered in any order.
-    pub fn enter(&self, client: &Client, request: &Request) -> Option<RunPlace> {
+    /// Accepts a request: sets the environment of its client, and queues a run of a page. Must be called in the order of
+    /// arrival.
+    pub fn accept(&self, client: &ServiceClient, request: &Request) -> Option<RunSlot> {
         if let Request::Environment(environment) = request {
             client.set_environment(ClientEnvironment::clone(environment));
         }
         let Request::Notebook(asked) = request else { return None };
-        let NotebookAsk::Run(_) = asked.ask else { return None };
+        let NotebookAction::Run(_) = asked.ask else { return None };
         let path = self.documents.store().real_path(&asked.path).ok()?;
         Some(self.runs.enter(path, self.clients.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// Carries a request out. Dropping the future gives up on the answer, not on code that was started.
+    /// Answers a request. Dropping the future gives up the reply, but does not stop code.
     pub async fn answer(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         request: Request,
-        place: Option<RunPlace>,
+        place: Option<RunSlot>,
         events: watch::Sender<Option<Event>>,
         cancel: Cancel,
     ) -> Result<Reply, Failure> {
         match request {
             Request::Sessions => Ok(Reply::Sessions(self.sessions.list())),
-            // Taken in when it came.
+            // Applied by `accept`.
             Request::Environment(_) => Ok(Reply::Done),
             Request::Start(call) => self.start(client, *call, events, cancel).await,
             Request::Call(call) => self.call(client, *call, events, cancel).await,
@@ -201,13 +209,13 @@ impl HostService {
             }
             Request::Complete { session, code, cursor } => {
                 let key = self.find(&session)?;
-                let found = patiently(|| self.sessions.complete(&key, code.clone(), cursor)).await;
+                let found = retry_while_busy(|| self.sessions.complete(&key, code.clone(), cursor)).await;
                 let found = found.unwrap_or_default();
                 Ok(Reply::Completion { matches: found.matches, start: found.start, end: found.end })
             }
             Request::Inspect { session, code, cursor } => {
                 let key = self.find(&session)?;
-                let found = patiently(|| self.sessions.inspect(&key, code.clone(), cursor)).await;
+                let found = retry_while_busy(|| self.sessions.inspect(&key, code.clone(), cursor)).await;
                 let known = found.filter(|found| found.found).map(|found| found.data.readable().into_owned());
                 Ok(Reply::Inspection(known))
             }
@@ -248,7 +256,7 @@ impl HostService {
             }
             Request::Chat(ask) => Ok(Reply::Chat(self.chat(client, *ask, cancel).await?)),
             Request::Page(_) | Request::Browsers | Request::Revoke(_) => {
-                Err(Failure::bad_input(FailureKind::NoPage, "only a host serves the page"))
+                Err(Failure::bad_input(FailureKind::NoPage, "the page needs a host"))
             }
             Request::Tool { tool, arguments } => {
                 let answer = self.use_tool(client, &tool, &arguments, events, cancel).await?;
@@ -261,9 +269,9 @@ impl HostService {
         }
     }
 
-    /// Ends everything that it keeps, and waits for that. Returns the copies of notebooks that could not be saved.
+    /// Saves and closes all notebooks, and ends all sessions. Returns the rescue copies of notebooks that could not be saved.
     pub async fn close(&self) -> Vec<PathBuf> {
-        // Notebooks first: they may still get outputs from running code, and are saved with them.
+        // Notebooks first, so that outputs of running code are still saved.
         let rescued = self.documents.close().await;
         self.sessions.close().await;
         rescued
@@ -276,8 +284,8 @@ async fn blocking<T: Send + 'static>(
     aside(work).await.map_err(Failure::internal)?
 }
 
-/// Asks a session that has no time until it has: one that has just answered is busy for a moment longer.
-async fn patiently<T, F: Future<Output = Option<T>>>(ask: impl Fn() -> F) -> Option<T> {
+/// Retries while the session is busy: after a reply it stays busy for a moment.
+async fn retry_while_busy<T, F: Future<Output = Option<T>>>(ask: impl Fn() -> F) -> Option<T> {
     const PATIENCE: Duration = Duration::from_secs(2);
     const PAUSE: Duration = Duration::from_millis(20);
     let until = Instant::now() + PATIENCE;

@@ -6,8 +6,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cellist_host::wire::{Down, Up};
-use cellist_host::{Client, Event, Failure, FailureKind, Reply, Request, RunPlace};
+use cellist_host::wire::{ClientFrame, HostFrame};
+use cellist_host::{Event, Failure, FailureKind, Reply, Request, RunSlot, ServiceClient};
 use cellist_platform::contained::contained;
 use cellist_platform::fault;
 use cellist_session::execution::{Cancel, Canceller, Wish};
@@ -23,7 +23,7 @@ const PACE: Duration = Duration::from_millis(100);
 /// The sending side of a transport.
 pub(crate) trait ClientWriter: Send + 'static {
     /// Encodes a message for the transport.
-    fn encode(down: &Down) -> io::Result<Vec<u8>>;
+    fn encode(down: &HostFrame) -> io::Result<Vec<u8>>;
 
     /// Writes a message. Errors are ignored here: the reading task notices that the client is gone.
     fn write(&mut self, message: Vec<u8>) -> impl Future<Output = ()> + Send;
@@ -40,7 +40,7 @@ pub(crate) struct Exchange<W> {
 /// The service and the sending side of a client.
 pub(crate) struct ClientConnection<W> {
     shared: Arc<HostShared>,
-    client: Client,
+    client: ServiceClient,
     writing: Arc<Mutex<W>>,
 }
 
@@ -52,7 +52,7 @@ impl<W> Clone for ClientConnection<W> {
 }
 
 impl<W: ClientWriter> Exchange<W> {
-    pub(crate) fn new(shared: Arc<HostShared>, client: Client, writing: W) -> Exchange<W> {
+    pub(crate) fn new(shared: Arc<HostShared>, client: ServiceClient, writing: W) -> Exchange<W> {
         let connection = ClientConnection { shared, client, writing: Arc::new(Mutex::new(writing)) };
         Exchange { connection, requests: JoinSet::new(), stops: HashMap::new() }
     }
@@ -62,24 +62,24 @@ impl<W: ClientWriter> Exchange<W> {
     }
 
     /// Handles a message of the client.
-    pub(crate) fn handle(&mut self, up: Up) {
+    pub(crate) fn handle(&mut self, up: ClientFrame) {
         while let Some(done) = self.requests.try_join_next() {
             if let Ok(id) = done {
                 self.stops.remove(&id);
             }
         }
         match up {
-            Up::Ask { id, request } => {
+            ClientFrame::Ask { id, request } => {
                 let (canceller, cancel) = Cancel::channel();
                 self.stops.insert(id, canceller);
                 let connection = self.connection.clone();
-                let place = connection.shared.service.enter(&connection.client, &request);
+                let place = connection.shared.service.accept(&connection.client, &request);
                 self.requests.spawn(async move {
                     connection.execute(id, *request, place, cancel).await;
                     id
                 });
             }
-            Up::Cancel { id, force } => {
+            ClientFrame::Cancel { id, force } => {
                 if let Some(stop) = self.stops.get(&id) {
                     stop.pass_on(if force { Wish::Force } else { Wish::Stop });
                 }
@@ -90,12 +90,12 @@ impl<W: ClientWriter> Exchange<W> {
 
 impl<W> Drop for Exchange<W> {
     fn drop(&mut self) {
-        self.connection.shared.service.left(&self.connection.client);
+        self.connection.shared.service.remove_client(&self.connection.client);
     }
 }
 
 impl<W: ClientWriter> ClientConnection<W> {
-    async fn execute(&self, id: u64, request: Request, place: Option<RunPlace>, cancel: Cancel) {
+    async fn execute(&self, id: u64, request: Request, place: Option<RunSlot>, cancel: Cancel) {
         let (events, mut newest) = watch::channel(None);
         let unsent = events.clone();
         let answering = self.answer(request, place, events, cancel);
@@ -122,7 +122,7 @@ impl<W: ClientWriter> ClientConnection<W> {
         if matches!(&*unsent.borrow(), Some(Event::Run(_))) {
             self.send_event(id, &unsent).await;
         }
-        self.send(&Down::Done { id, result }).await;
+        self.send(&HostFrame::Done { id, result }).await;
     }
 
     /// Sends the newest event, unless it was sent already.
@@ -133,14 +133,14 @@ impl<W: ClientWriter> ClientConnection<W> {
             false
         });
         if let Some(event) = event {
-            self.send(&Down::Event { id, event }).await;
+            self.send(&HostFrame::Event { id, event }).await;
         }
     }
 
     async fn answer(
         &self,
         request: Request,
-        place: Option<RunPlace>,
+        place: Option<RunSlot>,
         events: watch::Sender<Option<Event>>,
         cancel: Cancel,
     ) -> Result<Reply, Failure> {
@@ -162,15 +162,15 @@ impl<W: ClientWriter> ClientConnection<W> {
         self.writing.lock().await
     }
 
-    pub(crate) async fn send(&self, down: &Down) {
+    pub(crate) async fn send(&self, down: &HostFrame) {
         let encoded = W::encode(down).or_else(|error| match down {
-            Down::Event { .. } => Err(error),
-            Down::Done { id, .. } => {
+            HostFrame::Event { .. } => Err(error),
+            HostFrame::Done { id, .. } => {
                 let failure = Failure::bad_input(
                     FailureKind::TooLarge,
                     format!("the response cannot be sent: {error}"),
                 );
-                W::encode(&Down::Done { id: *id, result: Err(failure) })
+                W::encode(&HostFrame::Done { id: *id, result: Err(failure) })
             }
         });
         if let Ok(message) = encoded {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use cellist_host::FailureKind;
 use cellist_host::hello::HostState;
-use cellist_host::{BrowserView, Failure, HostService, PageAsk, PageLink};
+use cellist_host::{BrowserView, Failure, HostService, PageLink, PageLinkRequest};
 use cellist_kernel::guard::Guard;
 use cellist_kernel::process::raise_open_files;
 use cellist_platform::clock::now_ms;
@@ -41,7 +41,7 @@ pub struct ServeOptions {
     /// The file that standard error goes to.
     pub log: Option<PathBuf>,
     /// The page to serve from the start.
-    pub page: Option<PageAsk>,
+    pub page: Option<PageLinkRequest>,
 }
 
 /// The rule for an idle host.
@@ -191,7 +191,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 impl HostShared {
     /// The state of the host. Only attached clients are counted.
     pub(crate) fn state(&self) -> HostState {
-        let keeping = self.service.keeping();
+        let keeping = self.service.counts();
         HostState {
             version: self.options.version.clone(),
             pid: std::process::id(),
@@ -223,7 +223,7 @@ impl HostShared {
     }
 
     /// A link to the page. Starts to serve the page if needed.
-    pub(crate) async fn page(self: &Arc<HostShared>, ask: &PageAsk) -> Result<PageLink, Failure> {
+    pub(crate) async fn page(self: &Arc<HostShared>, ask: &PageLinkRequest) -> Result<PageLink, Failure> {
         let failed = |error: io::Error| {
             let port = ask.port.map(|port| format!(" on port {port}")).unwrap_or_default();
             let why = cellist_platform::in_words(&error);

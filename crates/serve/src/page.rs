@@ -15,7 +15,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
-use cellist_host::{BrowserView, OpeningFile, PageAsk, PageLink, PageUser, encoded};
+use cellist_host::{BrowserView, OpeningFile, PageLink, PageLinkRequest, PageUser, encoded};
 use cellist_platform::fault::{self, Site};
 use cellist_settings::Home;
 use cellist_store::Store;
@@ -42,7 +42,10 @@ pub(crate) struct PageServer {
 impl PageServer {
     /// Listens on the requested port, or on the port of the previous host, or on any. Needs a
     /// runtime.
-    pub(crate) async fn listen(shared: Arc<HostShared>, ask: &PageAsk) -> io::Result<Arc<PageServer>> {
+    pub(crate) async fn listen(
+        shared: Arc<HostShared>,
+        ask: &PageLinkRequest,
+    ) -> io::Result<Arc<PageServer>> {
         let home = shared.home().clone();
         let (access, last) = PageAccess::open(&home)?;
         let listener = match (ask.port, last) {
@@ -75,7 +78,7 @@ impl PageServer {
     }
 
     /// A link that works once.
-    pub(crate) fn link(&self, ask: &PageAsk) -> io::Result<PageLink> {
+    pub(crate) fn link(&self, ask: &PageLinkRequest) -> io::Result<PageLink> {
         self.user.opens(ask);
         let path = ask.path.as_ref().map(|path| format!("&path={}", encoded(&path.to_string_lossy())));
         let code = self.access.code()?;

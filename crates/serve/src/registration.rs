@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use cellist_host::Address;
+use cellist_host::HostAddress;
 use cellist_kernel::guard::Guard;
 use cellist_platform::fault::{self, Site};
 use cellist_platform::registration::Claim;
@@ -25,7 +25,7 @@ use crate::socket::HostSocket;
 pub(crate) struct HostRegistration {
     pub(crate) socket: HostSocket,
     claim: Claim,
-    address: Address,
+    address: HostAddress,
     folders: [PathBuf; 2],
     /// `None` if the system cannot watch folders. The host then only checks at intervals.
     watcher: Option<RecommendedWatcher>,
@@ -44,7 +44,7 @@ impl HostRegistration {
         let run = home.path().join("run");
         let socket = HostSocket::bind(&run, guard)?;
         let address =
-            Address { pid: std::process::id(), version: version.to_owned(), socket: socket.path.clone() };
+            HostAddress { pid: std::process::id(), version: version.to_owned(), socket: socket.path.clone() };
         claim.announce(&address)?;
         let disturbed = Arc::new(Notify::new());
         let watcher = watcher(Arc::clone(&disturbed));

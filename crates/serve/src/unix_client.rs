@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_host::frame;
-use cellist_host::hello::{Answer, Greeting, Welcome, Wish};
-use cellist_host::wire::{Down, Up};
+use cellist_host::hello::{ConnectAnswer, ConnectPurpose, Greeting, Welcome};
+use cellist_host::wire::{ClientFrame, HostFrame};
 use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -47,9 +47,9 @@ pub(crate) async fn serve_connection(mut stream: UnixStream, slot: ConnectionSlo
     let told = frame::write(&mut stream, &Welcome { answer, host }).await;
     match answer {
         // Only after the answer: the host may be gone a moment later.
-        Answer::Leaving => shared.stop("requested by a client"),
-        Answer::Staying | Answer::Full => {}
-        Answer::Attached => {
+        ConnectAnswer::Leaving => shared.stop("requested by a client"),
+        ConnectAnswer::Staying | ConnectAnswer::Full => {}
+        ConnectAnswer::Attached => {
             slot.handle().mark_authenticated();
             if let (Ok(()), Some(attached)) = (told, attached) {
                 serve(stream, &shared, attached).await;
@@ -63,20 +63,22 @@ fn is_welcome(visitor: u32, ours: u32) -> bool {
     visitor == ours
 }
 
-fn decide(greeting: &Greeting, shared: &Arc<HostShared>) -> Option<(Answer, Option<AttachedClient>)> {
+fn decide(greeting: &Greeting, shared: &Arc<HostShared>) -> Option<(ConnectAnswer, Option<AttachedClient>)> {
     match greeting.wish {
-        Wish::Attach if greeting.cellist == shared.version() && shared.is_full() => {
-            Some((Answer::Full, None))
+        ConnectPurpose::Attach if greeting.cellist == shared.version() && shared.is_full() => {
+            Some((ConnectAnswer::Full, None))
         }
-        Wish::Attach if greeting.cellist == shared.version() => {
-            shared.attach().map(|attached| (Answer::Attached, Some(attached)))
+        ConnectPurpose::Attach if greeting.cellist == shared.version() => {
+            shared.attach().map(|attached| (ConnectAnswer::Attached, Some(attached)))
         }
-        Wish::Replace if shared.close_if_unneeded() => Some((Answer::Leaving, None)),
-        Wish::Stop => {
+        ConnectPurpose::Replace if shared.close_if_unneeded() => Some((ConnectAnswer::Leaving, None)),
+        ConnectPurpose::Stop => {
             shared.close();
-            Some((Answer::Leaving, None))
+            Some((ConnectAnswer::Leaving, None))
         }
-        Wish::Attach | Wish::Replace | Wish::Look => Some((Answer::Staying, None)),
+        ConnectPurpose::Attach | ConnectPurpose::Replace | ConnectPurpose::Look => {
+            Some((ConnectAnswer::Staying, None))
+        }
     }
 }
 
@@ -93,7 +95,7 @@ async fn serve(stream: UnixStream, shared: &Arc<HostShared>, _attached: Attached
 /// Reads and starts requests until the client disconnects.
 async fn read(mut from: OwnedReadHalf, exchange: &mut Exchange<OwnedWriteHalf>) {
     loop {
-        match frame::read::<Up>(&mut from).await {
+        match frame::read::<ClientFrame>(&mut from).await {
             Ok(Some(up)) => exchange.handle(up),
             Ok(None) => return,
             Err(error) => return note(format_args!("closed the connection of a client: {error}")),
@@ -102,7 +104,7 @@ async fn read(mut from: OwnedReadHalf, exchange: &mut Exchange<OwnedWriteHalf>) 
 }
 
 impl ClientWriter for OwnedWriteHalf {
-    fn encode(down: &Down) -> io::Result<Vec<u8>> {
+    fn encode(down: &HostFrame) -> io::Result<Vec<u8>> {
         frame::encode(down)
     }
 

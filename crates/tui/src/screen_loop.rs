@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use cellist_host::{Event as HostEvent, Pending, Stop};
+use cellist_host::{Event as HostEvent, PendingRequest, RequestCanceller};
 use crossterm::event::Event;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -122,12 +122,12 @@ impl ExitSignals {
 
 /// A request that was sent from this screen and has not ended.
 pub(crate) struct RunningRequest {
-    stop: Stop,
+    stop: RequestCanceller,
     events: watch::Receiver<Option<HostEvent>>,
 }
 
 impl RunningRequest {
-    pub(crate) fn new(pending: &Pending) -> RunningRequest {
+    pub(crate) fn new(pending: &PendingRequest) -> RunningRequest {
         RunningRequest { stop: pending.stop(), events: pending.events() }
     }
 

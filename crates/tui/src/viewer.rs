@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use cellist_host::{
-    Author, Bar, CallRequest, Error, Event as HostEvent, HostClient, NotebookAsk, NotebookReply, NotebookRun,
-    NotebookWhole, OnNotebook, OutputForm, Reply, Request, Result,
+    Author, Bar, CallRequest, Error, Event as HostEvent, FullNotebook, HostClient, NotebookAction,
+    NotebookReply, NotebookRequest, NotebookRunRequest, OutputForm, Reply, Request, Result,
 };
 use cellist_notebook::CellId;
 use tokio::time::sleep;
@@ -22,7 +22,7 @@ use model::{ViewerAction, ViewerModel};
 const PAUSE: Duration = Duration::from_millis(75);
 
 /// The request for the whole notebook.
-const FOLLOW: NotebookAsk = NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
+const FOLLOW: NotebookAction = NotebookAction::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
 
 /// A notebook on the screen.
 ///
@@ -65,16 +65,16 @@ impl NotebookViewer {
         Ok(self.follow(client, whole).await)
     }
 
-    fn about(&self, ask: NotebookAsk) -> Request {
-        Request::Notebook(Box::new(OnNotebook { path: self.path.clone(), ask }))
+    fn about(&self, ask: NotebookAction) -> Request {
+        Request::Notebook(Box::new(NotebookRequest { path: self.path.clone(), ask }))
     }
 
-    async fn follow(&self, client: &HostClient, whole: NotebookWhole) -> io::Result<()> {
+    async fn follow(&self, client: &HostClient, whole: FullNotebook) -> io::Result<()> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let mut model = ViewerModel::new(name, self.images);
         model.load(whole);
         let mut screen = ViewerLoop::start(self.has_colour)?;
-        self.request_changes(client, &mut screen, NotebookAsk::News);
+        self.request_changes(client, &mut screen, NotebookAction::News);
         loop {
             screen.draw(|area, buffer| model.draw(area, buffer))?;
             match screen.next(model.is_running(), running_cell).await? {
@@ -142,10 +142,10 @@ impl NotebookViewer {
                 true
             }
         };
-        self.request_changes(client, screen, if needs_whole { FOLLOW } else { NotebookAsk::News });
+        self.request_changes(client, screen, if needs_whole { FOLLOW } else { NotebookAction::News });
     }
 
-    fn request_changes(&self, client: &HostClient, screen: &mut ViewerLoop, ask: NotebookAsk) {
+    fn request_changes(&self, client: &HostClient, screen: &mut ViewerLoop, ask: NotebookAction) {
         let (client, request) = (client.clone(), self.about(ask));
         screen.work.spawn(async move {
             sleep(PAUSE).await;
@@ -154,7 +154,7 @@ impl NotebookViewer {
     }
 
     fn run(&self, client: &HostClient, screen: &mut ViewerLoop, cells: Vec<CellId>) {
-        let run = NotebookRun {
+        let run = NotebookRunRequest {
             path: self.path.clone(),
             cells,
             call: self.call.clone(),

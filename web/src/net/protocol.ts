@@ -40,9 +40,6 @@ export interface CellEdit { cell: string; deed: CellEditKind; added: number; rem
 /** The kind of a cell's change. */
 export type CellEditKind = 'added' | 'changed' | 'deleted' | 'moved' | 'ran'
 
-/** The outputs of a cell, and the number of the run that they are of. */
-export interface CellOutputs { outputs: SentOutputs; count: number | null }
-
 /** A cell as a client knows it. */
 export interface CellText { id: string; kind: CellType; source: string }
 
@@ -52,35 +49,35 @@ export type CellType = 'code' | 'markdown' | 'raw'
 /** One version of a notebook, told by what made it from the one before. */
 export interface Change { version: number; actor: Actor; turn: string | null; tag: Tag | null; effects: Effect[] }
 
-/** The model that answers, or why there is none. */
+/** The model that answers, or the reason why there is none. */
 export type ChatAccount =
   | { provider: string; model: string }
   | { problem: string; hint: string }
 
-/** What may be asked of conversations. */
-export type ChatAsk =
-  /** The conversation about a notebook, or about one of its cells, which begins now if there is none. */
+/** A request about a conversation. */
+export type ChatAction =
+  /** Opens the conversation about a notebook or one of its cells. Starts one if there is none. */
   | { open: { notebook: string; cell: string | null; is_new: boolean } }
-  /** The models, tools and notebooks that a message about a notebook can use now. */
+  /** Returns the model, tools and notebooks for messages about a notebook. */
   | { setup: { notebook: string } }
-  /** Says something, by the settings and keys of the client. */
+  /** Sends a message, with the settings and keys of the page's user. */
   | { say: { chat: string; message: ChatMessage } }
-  /** The prompt that a model would be sent now. */
+  /** Returns the prompt for a message, without sending it. */
   | { preview: { chat: string; message: ChatMessage } }
-  /** Takes a message back that waits for its turn. */
+  /** Removes a message from the queue. */
   | { withdraw: { chat: string; message: MessageId } }
-  /** Ends the answer that is under way. */
+  /** Stops the current answer. */
   | { stop: { chat: string; stop: StopScope } }
-  /** Says whether a call may run code. */
+  /** Answers the question whether a tool call may run code. */
   | { approve: { chat: string; call: string; verdict: Approval } }
-  /** What was told from a place on: at once, or for a client that names a mark as soon as there is more, or after a minute. */
+  /** Returns the transcript from a position on. With a mark, waits for a change, at most a minute. */
   | { hear: { chat: string; from: number; mark: number | null } }
-  /** Takes back the changes of an answer and of all later ones. */
+  /** Undoes the changes of an answer and of all later answers. */
   | { restore: { chat: string; turn: string } }
   /** Ends a conversation about one cell. */
   | { end: { chat: string } }
 
-/** A message of a person, with the cells and notebooks that go along. */
+/** A message of the user, with its attached cells and notebooks. */
 export interface ChatMessage {
   id: MessageId
   words: string
@@ -91,26 +88,30 @@ export interface ChatMessage {
   outputs: string[]
 }
 
-/** What is answered about conversations. */
+/** The reply to a request about a conversation. */
 export type ChatReply =
   /** The conversation. */
   | { open: { chat: string; told: number } }
-  /** What a message can use. */
+  /** The model, tools and notebooks that a message can use. */
   | { setup: ChatSetup }
-  /** What was told. */
+  /** The transcript from the requested position on. */
   | { heard: ConversationUpdate }
-  /** The prompt that would be sent. */
+  /** The prompt of a message. */
   | { preview: PromptPreview }
-  /** What was taken back. */
+  /** The undone changes. */
   | { restored: { summary: string; is_any: boolean } }
-  /** Whether it had any effect. */
+  /** Whether the request had an effect. */
   | { done: boolean }
 
 /** The models, tools and notebooks that a message can use. */
 export interface ChatSetup { account: ChatAccount; run_code: RunCode; references: ToolReference[]; notebooks: string[] }
 
-/** What kind of failure it is. */
-export type Class = 'bad_input' | 'no_kernel' | 'not_saved' | 'interrupted'
+/** A frame from a client to the host. */
+export type ClientFrame =
+  /** A request. */
+  | { ask: { id: number; request: Request } }
+  /** Interrupts the code of a request, again with each cancel. The reply still comes. */
+  | { cancel: { id: number; force: boolean } }
 
 /** Where an inserted cell gets all that is not its source. */
 export type Content =
@@ -130,14 +131,6 @@ export interface ConversationUpdate {
   is_over: boolean
 }
 
-/** What a participant does. */
-export type Doing = 'looking' | 'editing' | 'reading' | 'running'
-
-/** From the host to a client. */
-export type Down =
-  /** The answer, which is the last that is said about a request. */
-  | { done: { id: number; result: { Ok: Reply } | { Err: Failure } } }
-
 /** One thing that a change did, enough for a client to do the same to its copy. */
 export type Effect =
   /** There is a new cell behind another, or first. */
@@ -155,20 +148,44 @@ export type Effect =
   /** Other values of a cell, or of the notebook, are others; the newest view has them. */
   | { effect: 'metadata'; cell: string | null }
 
-/** Why a request was not carried out, as it travels. */
-export interface Failure { class: Class; kind: string; message: string; hint: string | null; conflicts?: unknown[] }
+/** A failed request, as sent to clients. Programs match on `kind`, never on the message. */
+export interface Failure {
+  class: FailureClass
+  kind: string
+  message: string
+  hint: string | null
+  conflicts?: unknown[]
+}
 
-/** The cells that a person at a page has in front of them. */
-export interface Focus { cell: string | null; selected: string[]; editing: boolean }
+/** The class of a failure. */
+export type FailureClass = 'bad_input' | 'no_kernel' | 'not_saved' | 'interrupted'
 
-/** How much of a text was left out in the middle, and the address of all of it. */
+/** The number of bytes that are left out in the middle of a text, and the address of the whole text. */
 export interface FoldedText { bytes: number; address: string }
 
 /** The notebooks and folders of a folder. */
 export interface FolderListing { path: string; parent: string | null; folders: string[]; notebooks: string[] }
 
-/** What the kernel of a notebook does. */
-export type KernelState = 'none' | 'starting' | 'idle' | 'busy' | 'silent' | 'dead'
+/** A whole notebook, with its outputs, kernel and participants. */
+export interface FullNotebook {
+  path: string
+  name: string
+  language: string
+  version: number
+  cells: CellText[]
+  outputs: Record<string, SentCellOutputs>
+  conditions: Record<string, CellCondition>
+  review: Review
+  status: NotebookStatus
+  kernel: NotebookKernel
+  participants: Participant[]
+  heard: Record<string, number>
+}
+
+/** A frame from the host to a client. */
+export type HostFrame =
+  /** The reply, which is the last frame about a request. */
+  | { done: { id: number; result: { Ok: Reply } | { Err: Failure } } }
 
 /** What came of a run. */
 export interface LastRun {
@@ -188,42 +205,42 @@ export type MessageRole = 'person' | 'model'
 /** Limits the actions of an agent. A user sets it at the start; no tool can change it. */
 export type Mode = 'ask' | 'edit' | 'agent'
 
-/** What may be asked of a notebook. It is opened for the question if it is not open. Without an author, a change is made by the client itself. */
-export type NotebookAsk =
-  /** Follows it: tells all of it, and keeps it open for as long as the client is there. */
+/** An action on a notebook. A notebook that is not open is opened for it. */
+export type NotebookAction =
+  /** Returns the whole notebook, and keeps it open until the client disconnects. */
   | { follow: { clients: string[]; outputs: OutputForm } }
-  /** Tells what is new since the client was told last, as soon as there is something. */
+  /** Returns the changes since the last reply. Waits until there are some. */
   | 'news'
-  /** Notes what a person has in front of them. */
-  | { present: Focus }
-  /** Changes it as a client does that has a copy of its own. */
+  /** Reports the active and selected cells of a page. */
+  | { present: PageFocus }
+  /** Applies the changes of a client that keeps a replica. */
   | { submit: { submission: Submission; author: Author | null } }
-  /** Takes something back; on disk when the answer comes. */
+  /** Undoes changes. Saved before the reply. */
   | { undo: { undo: Undo; author: Author | null } }
-  /** Says what becomes of something that waits for review. */
+  /** Keeps or reverts changes that wait for review. */
   | { judge: { verdict: Verdict; scope: Scope; author: Author | null } }
   /** Switches review on or off. */
   | { set_review: boolean }
-  /** Tells the newest turns, for people. */
+  /** Returns the newest turns, for the history view. */
   | 'turns'
-  /** Tells these cells as JSON, each as it stands or as it was when it was deleted. */
+  /** Returns cells as JSON. A deleted cell is returned as it was when it was deleted. */
   | { cells: string[] }
   /** Completes code, by the notebook's kernel. */
   | { complete: { code: string; cursor: number } }
-  /** Describes the name at a place, by the notebook's kernel. */
+  /** Describes the name at the cursor, by the notebook's kernel. */
   | { inspect: { code: string; cursor: number } }
-  /** Runs cells in the notebook's session, after the cells that wait there already. */
+  /** Runs cells in the notebook's session, after the runs that are queued there. */
   | { run: string[] }
-  /** Interrupts the cells that run, and those that wait. */
+  /** Interrupts the running cells, and removes the queued ones. */
   | 'interrupt'
-  /** Gives the notebook a new kernel. */
+  /** Restarts the notebook's kernel. */
   | 'restart'
-  /** Answers when all that was changed so far is on disk. */
+  /** Saves the notebook. Replies when all earlier changes are on disk. */
   | 'save'
 
 /** The kernel of a notebook. */
 export interface NotebookKernel {
-  state: KernelState
+  state: NotebookKernelState
   name: string
   id: string | null
   stuck: boolean
@@ -231,10 +248,44 @@ export interface NotebookKernel {
   gone: string | null
 }
 
-/** What is new of a notebook. Whatever is left out is as it was. */
-export interface NotebookNews {
+/** The state of a notebook's kernel. */
+export type NotebookKernelState = 'none' | 'starting' | 'idle' | 'busy' | 'silent' | 'dead'
+
+/** The reply to an action on a notebook. */
+export type NotebookReply =
+  /** The whole notebook, for a client that follows it. */
+  | { whole: FullNotebook }
+  /** The changes since the last reply. */
+  | { news: NotebookUpdate }
+  /** The newest turns, newest first. */
+  | { turns: TurnSummary[] }
+  /** The cells as JSON; `null` for an unknown one. */
+  | { cells: (string | null)[] }
+  /** The reason why a run ended before its last cell, if it did. */
+  | { ran: RunStop | null }
+  /** The completions. Empty if the kernel is busy or missing. */
+  | { completion: { matches: string[]; start: number; end: number } }
+  /** The description of a name, as plain text. */
+  | { inspection: string | null }
+  /** The submission was refused: its cells have changed meanwhile. */
+  | { behind: { version: number; changes: Change[] } }
+  /** The submission was refused: the client is too far behind and must follow the notebook again. */
+  | 'too_far'
+  /** The change was applied in this version. */
+  | { version: number }
+  /** The action has succeeded. */
+  | 'done'
+
+/** A request about a notebook. */
+export interface NotebookRequest { path: string; ask: NotebookAction }
+
+/** The save state of a notebook. */
+export interface NotebookStatus { saved: number; problem: string | null; notices: string[] }
+
+/** The changes of a notebook since the last update. A missing field is unchanged. */
+export interface NotebookUpdate {
   changes?: Change[]
-  outputs?: Record<string, CellOutputs>
+  outputs?: Record<string, SentCellOutputs>
   conditions?: Record<string, CellCondition | null>
   review?: Review
   status?: NotebookStatus
@@ -242,53 +293,6 @@ export interface NotebookNews {
   participants?: Participant[]
   is_behind?: boolean
 }
-
-/** What is answered about a notebook. */
-export type NotebookReply =
-  /** All of it, for a client that follows it. */
-  | { whole: NotebookWhole }
-  /** What is new. */
-  | { news: NotebookNews }
-  /** The newest turns, newest first. */
-  | { turns: TurnSummary[] }
-  /** Cells as JSON; nothing for one that never was. */
-  | { cells: (string | null)[] }
-  /** Why a run ended before its last cell, if it did. */
-  | { ran: RunStop | null }
-  /** How code could go on; nothing where the kernel is busy, or there is none. */
-  | { completion: { matches: string[]; start: number; end: number } }
-  /** What is known of a name, as plain text. */
-  | { inspection: string | null }
-  /** Nothing was done: others have changed what the submission is about. */
-  | { behind: { version: number; changes: Change[] } }
-  /** So much has happened since that a client has to follow it anew. */
-  | 'too_far'
-  /** It is done, and this is the version that has it. */
-  | { version: number }
-  /** It is done. */
-  | 'done'
-
-/** How far a notebook is saved. */
-export interface NotebookStatus { saved: number; problem: string | null; notices: string[] }
-
-/** All of a notebook. */
-export interface NotebookWhole {
-  path: string
-  name: string
-  language: string
-  version: number
-  cells: CellText[]
-  outputs: Record<string, CellOutputs>
-  conditions: Record<string, CellCondition>
-  review: Review
-  status: NotebookStatus
-  kernel: NotebookKernel
-  participants: Participant[]
-  heard: Record<string, number>
-}
-
-/** Something that is asked of a notebook. */
-export interface OnNotebook { path: string; ask: NotebookAsk }
 
 /** One change of the cells. Cells are named, and places are told by the cell that stands before them, so that it means the same whatever others did elsewhere. */
 export type Op =
@@ -314,6 +318,9 @@ export type Op =
 /** How outputs are sent to a client that follows a notebook. */
 export type OutputForm = 'whole' | 'bounded'
 
+/** The active and selected cells of a page. */
+export interface PageFocus { cell: string | null; selected: string[]; editing: boolean }
+
 /** One output for a page. */
 export type PageOutput =
   | { stream: { name: string; text: string; folded: FoldedText | null } }
@@ -324,11 +331,14 @@ export type PageOutput =
 export type PageValue =
   | { text: string }
   | { json: unknown }
-  /** To be fetched when it is shown. */
+  /** Fetched on display. */
   | { stored: { address: string; bytes: number } }
 
-/** Someone who is at a notebook. */
-export interface Participant { actor: Actor; cells: string[]; doing: Doing }
+/** A user or an agent at a notebook. */
+export interface Participant { actor: Actor; cells: string[]; doing: ParticipantActivity }
+
+/** The activity of a participant. */
+export type ParticipantActivity = 'looking' | 'editing' | 'reading' | 'running'
 
 /** A message of the prompt. */
 export interface PreviewMessage { role: MessageRole; text: string }
@@ -349,27 +359,27 @@ export interface PromptPreview {
 /** A message that waits until earlier answers have ended. */
 export interface QueuedMessage { message: MessageId; words: string }
 
-/** What is answered. */
+/** The reply to a request. Each request has one kind of reply; a failure is separate. */
 export type Reply =
-  /** What is answered about a notebook. */
+  /** The reply of a notebook. */
   | { notebook: NotebookReply }
-  /** What is answered about a conversation. */
+  /** The reply of a conversation. */
   | { chat: ChatReply }
   /** The notebooks and folders of a folder. */
   | { folder: FolderListing }
   /** The path of a new notebook. */
   | { created: string }
 
-/** What may be asked. */
+/** A request of a client. */
 export type Request =
-  /** Something about a notebook. */
-  | { notebook: OnNotebook }
-  /** The notebooks and folders of a folder, or of the folder that the client works in. */
+  /** Reads, changes or runs a notebook. */
+  | { notebook: NotebookRequest }
+  /** Lists the notebooks and folders of a folder, by default of the page's folder. */
   | { files: { folder: string | null } }
-  /** Makes a notebook with one empty cell, under a name that is free. */
+  /** Creates a notebook with one empty cell, under a free name. */
   | { create: { folder: string; name: string } }
-  /** Something about a conversation with the assistant. */
-  | { chat: ChatAsk }
+  /** Reads or continues a conversation with the assistant. */
+  | { chat: ChatAction }
 
 /** All that waits for review. */
 export interface Review { is_on: boolean; is_chosen?: boolean; cells: Record<string, Unreviewed> }
@@ -377,7 +387,7 @@ export interface Review { is_on: boolean; is_chosen?: boolean; cells: Record<str
 /** Whether the assistant asks before it runs code. */
 export type RunCode = 'ask' | 'allow'
 
-/** Why a run ended before its last cell. */
+/** The reason why a run ended before its last cell. */
 export interface RunStop { cell: string | null; error: string; not_run: number }
 
 /** What a verdict is about. */
@@ -393,7 +403,10 @@ export type Scope =
   /** All. */
   | 'all'
 
-/** Outputs in the form that the client asked for. */
+/** The outputs of a cell, and its execution count. */
+export interface SentCellOutputs { outputs: SentOutputs; count: number | null }
+
+/** Outputs in the requested form. */
 export type SentOutputs =
   | { whole: unknown[] }
   | { bounded: PageOutput[] }
@@ -442,7 +455,7 @@ export type TranscriptEntry =
   /** The changes of a turn were undone. */
   | { undone: { turn: string } }
 
-/** The changes of one turn. */
+/** The changes of one turn, for the history view. */
 export interface TurnSummary { turn: string; actor: Actor; until: number; deeds: string[]; is_undone: boolean }
 
 /** What is to be taken back. */
@@ -460,13 +473,6 @@ export type Undo =
 
 /** A cell that an agent changed. */
 export interface Unreviewed { actor: Actor; turns: string[]; was: Was }
-
-/** From a client to the host. */
-export type Up =
-  /** A request. */
-  | { ask: { id: number; request: Request } }
-  /** Interrupts the code of a request. The answer still comes. */
-  | { cancel: { id: number; force: boolean } }
 
 /** What someone says to what waits for review. */
 export type Verdict = 'keep' | 'undo'

@@ -1,7 +1,7 @@
 // The socket to the host: numbered requests, and reconnection after the host restarts or the machine sleeps.
 
 import { Handshake, signIn } from './handshake'
-import type { Down, Failure, Reply, Request, Up } from './protocol'
+import type { ClientFrame, Failure, HostFrame, Reply, Request } from './protocol'
 
 export class Refused extends Error {
   constructor(readonly failure: Failure) {
@@ -57,7 +57,7 @@ export class Socket {
     const id = this.next++
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject })
-      socket.send(JSON.stringify({ ask: { id, request } } satisfies Up))
+      socket.send(JSON.stringify({ ask: { id, request } } satisfies ClientFrame))
     })
   }
 
@@ -71,7 +71,7 @@ export class Socket {
       this.pause = SHORTEST
       this.isProven = true
       socket.onmessage = (event) => {
-        if (socket === this.socket) this.receive(JSON.parse(event.data as string) as Down)
+        if (socket === this.socket) this.receive(JSON.parse(event.data as string) as HostFrame)
       }
       this.listener.onOpen()
     }
@@ -117,7 +117,7 @@ export class Socket {
     this.connect()
   }
 
-  private receive(down: Down): void {
+  private receive(down: HostFrame): void {
     const { id, result } = down.done
     const waiting = this.waiting.get(id)
     this.waiting.delete(id)

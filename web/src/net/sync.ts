@@ -11,10 +11,10 @@ import type {
   Actor,
   Change,
   ChatReply,
-  NotebookAsk,
-  NotebookNews,
+  NotebookAction,
+  NotebookUpdate,
   NotebookReply,
-  NotebookWhole,
+  FullNotebook,
   Reply,
   Request,
 } from './protocol'
@@ -56,7 +56,7 @@ export function connect(wanted: string, others: typeof onOthers): void {
 }
 
 /** A request about the notebook of this page. */
-export const notebook = (ask: NotebookAsk): Request => ({ notebook: { path, ask } })
+export const notebook = (ask: NotebookAction): Request => ({ notebook: { path, ask } })
 
 async function open(): Promise<void> {
   if (!path) {
@@ -88,7 +88,7 @@ async function listen(mine: number): Promise<void> {
   }
 }
 
-function begin(whole: NotebookWhole, orphans: UnsavedEdits[]): void {
+function begin(whole: FullNotebook, orphans: UnsavedEdits[]): void {
   batch(() => {
     doc.openError.value = null
     if (replica) {
@@ -110,7 +110,7 @@ function begin(whole: NotebookWhole, orphans: UnsavedEdits[]): void {
   flush()
 }
 
-function receive(news: NotebookNews): void {
+function receive(news: NotebookUpdate): void {
   if (!replica) return
   if (news.is_behind) {
     isOpened = false

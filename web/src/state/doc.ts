@@ -5,14 +5,14 @@ import { batch, computed, type Signal, signal } from '@preact/signals'
 import type {
   Actor,
   CellCondition,
-  CellOutputs,
+  SentCellOutputs,
   CellText,
   CellType,
   Failure,
   NotebookKernel,
-  NotebookNews,
+  NotebookUpdate,
   NotebookStatus,
-  NotebookWhole,
+  FullNotebook,
   PageOutput,
   Participant,
   Review,
@@ -196,7 +196,7 @@ export function showText(id: string, source: string, change: ChangeSet | null): 
   cell.textVersion.value++
 }
 
-export function receiveWhole(whole: NotebookWhole): void {
+export function receiveWhole(whole: FullNotebook): void {
   batch(() => {
     file.value = { path: whole.path, name: whole.name, language: whole.language }
     receive(whole)
@@ -211,7 +211,7 @@ export function receiveWhole(whole: NotebookWhole): void {
 }
 
 /** Applies all news other than texts. */
-export function receive(news: NotebookNews): void {
+export function receive(news: NotebookUpdate): void {
   batch(() => {
     for (const [id, { outputs, count }] of Object.entries(news.outputs ?? {})) {
       const cell = cells.get(id)
@@ -234,7 +234,7 @@ export function receive(news: NotebookNews): void {
 }
 
 /** The bounded form of outputs, which a page requests. */
-const bounded = (outputs: CellOutputs['outputs']): PageOutput[] =>
+const bounded = (outputs: SentCellOutputs['outputs']): PageOutput[] =>
   'bounded' in outputs ? outputs.bounded : []
 
 function setState(cell: CellModel, state: CellCondition): void {

@@ -28,6 +28,7 @@ const PLAIN: &[&str] = &[
     "bench",
     "docs",
     "fuzz",
+    "host",
     "kernel",
     "notebook",
     "output",

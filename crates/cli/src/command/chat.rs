@@ -9,7 +9,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use cellist_assistant::ChatRequest;
-use cellist_host::{ChatAsk, ChatReply, HostClient, MessageId, Reply, Request};
+use cellist_host::{ChatAction, ChatReply, HostClient, MessageId, Reply, Request};
 use cellist_tools::Mode;
 use clap::Args;
 
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
 }
 
 /// Asks something about a conversation.
-async fn chat(client: &HostClient, ask: ChatAsk) -> Result<ChatReply, CliError> {
+async fn chat(client: &HostClient, ask: ChatAction) -> Result<ChatReply, CliError> {
     match client.ask(Request::Chat(Box::new(ask))).await? {
         Reply::Chat(reply) => Ok(reply),
         other => Err(unexpected(&other)),
@@ -107,7 +107,7 @@ async fn chat(client: &HostClient, ask: ChatAsk) -> Result<ChatReply, CliError> 
 
 /// The conversation about the notebook: its name, and how much was told in it.
 async fn open(client: &HostClient, setup: &Setup, is_new: bool) -> Result<(String, usize), CliError> {
-    match chat(client, ChatAsk::Open { notebook: setup.notebook.clone(), cell: None, is_new }).await? {
+    match chat(client, ChatAction::Open { notebook: setup.notebook.clone(), cell: None, is_new }).await? {
         ChatReply::Open { chat, told } => Ok((chat, told)),
         other => Err(unexpected(&Reply::Chat(other))),
     }
@@ -116,12 +116,13 @@ async fn open(client: &HostClient, setup: &Setup, is_new: bool) -> Result<(Strin
 /// Says something, and tells the name of the message.
 async fn send(client: &HostClient, name: &str, ask: Box<ChatRequest>) -> Result<MessageId, CliError> {
     let message = ask.id.clone();
-    chat(client, ChatAsk::Send { chat: name.to_owned(), ask }).await?;
+    chat(client, ChatAction::Send { chat: name.to_owned(), ask }).await?;
     Ok(message)
 }
 
 /// Takes a message back that waits for its turn. Tells whether it did.
 async fn withdraw(client: &HostClient, name: &str, message: &MessageId) -> Result<bool, CliError> {
-    let reply = chat(client, ChatAsk::Withdraw { chat: name.to_owned(), message: message.clone() }).await?;
+    let reply =
+        chat(client, ChatAction::Withdraw { chat: name.to_owned(), message: message.clone() }).await?;
     Ok(matches!(reply, ChatReply::Done(true)))
 }

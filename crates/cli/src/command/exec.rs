@@ -4,7 +4,9 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cellist_host::{CallRequest, Event, HostClient, Named, Pending, Reply, Request, StartedKernel};
+use cellist_host::{
+    CallRequest, Event, HostClient, PendingRequest, Reply, Request, SessionName, StartedKernel,
+};
 use cellist_output::Ansi;
 use cellist_platform::Variables;
 use cellist_session::execution::{Cancel, KernelReport, Limit, OnStuck, Reading, Report, Status};
@@ -155,7 +157,7 @@ pub(crate) async fn start(
 
 /// Waits for the answer to a request, passes wishes to stop on, and shows its events.
 pub(crate) async fn follow(
-    pending: Pending,
+    pending: PendingRequest,
     cancel: &mut Cancel,
     mut show: impl FnMut(&Event),
 ) -> cellist_host::Result<Reply> {
@@ -227,7 +229,7 @@ fn kernel_of(kernel: &KernelReport) -> String {
 
 /// The session of the code, and the folder that it is in if it is new.
 struct Place {
-    session: Named,
+    session: SessionName,
     here: PathBuf,
 }
 
@@ -237,12 +239,12 @@ impl Place {
         Ok(match &arguments.session {
             None => {
                 let id = format!("exec-{}", std::process::id());
-                Place { session: Named { id, cwd: Some(folder.clone()) }, here: folder }
+                Place { session: SessionName { id, cwd: Some(folder.clone()) }, here: folder }
             }
             Some(id) => {
                 let cwd = arguments.cwd.is_some().then(|| real(&folder));
                 let here = cwd.clone().unwrap_or(folder);
-                Place { session: Named { id: id.clone(), cwd }, here }
+                Place { session: SessionName { id: id.clone(), cwd }, here }
             }
         })
     }

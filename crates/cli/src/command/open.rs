@@ -5,7 +5,7 @@ mod browser;
 use std::path::{Path, PathBuf};
 
 use cellist_assistant::ApiKeys;
-use cellist_host::{OpeningFile, PageAsk, PageLink, Reply, Request};
+use cellist_host::{OpeningFile, PageLink, PageLinkRequest, Reply, Request};
 use cellist_notebook::{Ids, Notebook};
 use cellist_session::orders::ClientEnvironment;
 use cellist_store::ErrorKind;
@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let (environment, redaction, keys) = environment(&arguments.flags, &folder)?;
     let browses = !arguments.no_browser && browser::can_start();
     let file = if browses { browser::file() } else { OpeningFile::None };
-    let ask = PageAsk { path, environment, redaction, keys, folder, port: arguments.port, file };
+    let ask = PageLinkRequest { path, environment, redaction, keys, folder, port: arguments.port, file };
     let PageLink { link, file } = host::wait(async {
         let link = host::attached().await?;
         let _waiting = Waiting::new("opening the notebook");

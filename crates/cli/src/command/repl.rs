@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cellist_host::Named;
+use cellist_host::SessionName;
 use cellist_notebook::{Ids, Notebook};
 use cellist_session::orders::{KernelRequest, Wanted};
 use cellist_session::sessions::{Kind, SessionKey};
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 
 /// Where code is run.
 struct Place {
-    session: Named,
+    session: SessionName,
     here: PathBuf,
     kind: Kind,
     wanted: Wanted,
@@ -98,13 +98,13 @@ impl Arguments {
             let path = path.canonicalize().map_err(|error| CliError::unreadable(path, &error))?;
             let SessionKey { id, cwd } = SessionKey::of_notebook(&path);
             let kind = Kind::Notebook { path };
-            let session = Named { id, cwd: Some(cwd.clone()) };
+            let session = SessionName { id, cwd: Some(cwd.clone()) };
             return Ok(Place { session, here: cwd, kind, wanted, is_owned: false });
         }
         let here = working_folder(None)?;
         let is_owned = self.session.is_none();
         let id = self.session.clone().unwrap_or_else(|| format!("repl-{}", std::process::id()));
-        let (session, kind) = (Named { id, cwd: None }, Kind::Terminal);
+        let (session, kind) = (SessionName { id, cwd: None }, Kind::Terminal);
         Ok(Place { session, here, kind, wanted: Wanted::default(), is_owned })
     }
 }

@@ -1,6 +1,6 @@
 //! `cellist serve`: the host, here or in the background.
 
-use cellist_host::{FirstWords, Host as Reach, OpeningFile, PageAsk};
+use cellist_host::{Host as Reach, OpeningFile, PageLinkRequest, StartupReport};
 use cellist_platform::aside::{check_threads, prepare};
 use cellist_serve::{CannotServe, HostServer, IdlePolicy, ServeOptions, note_panics, report_startup};
 use cellist_settings::{Home, Settings};
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let runtime = runtime().inspect_err(|error| {
         if arguments.detached {
             let (message, hint) = (error.message.clone(), error.hint.clone());
-            let _ = report_startup(&FirstWords::Failed { message, hint });
+            let _ = report_startup(&StartupReport::Failed { message, hint });
         }
     })?;
     note_panics();
@@ -108,10 +108,10 @@ fn runtime() -> Result<Runtime, CliError> {
 }
 
 /// The page as it is served for this terminal.
-fn page(port: u16) -> Result<PageAsk, CliError> {
+fn page(port: u16) -> Result<PageLinkRequest, CliError> {
     let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
     let (environment, redaction, keys) = environment(&KernelFlags::default(), &folder)?;
-    Ok(PageAsk {
+    Ok(PageLinkRequest {
         path: None,
         folder,
         environment,
@@ -139,11 +139,11 @@ fn settings(detached: bool) -> Result<Settings, CliError> {
 /// sessions have threads of their own.
 const WORKERS: usize = 2;
 
-fn first_words(opened: &Result<HostServer, CannotServe>) -> FirstWords {
+fn first_words(opened: &Result<HostServer, CannotServe>) -> StartupReport {
     match opened {
-        Ok(_) => FirstWords::Ready,
-        Err(CannotServe::Taken) => FirstWords::Taken,
-        Err(CannotServe::NoState { error, .. }) => FirstWords::NoState(error.raw_os_error()),
+        Ok(_) => StartupReport::Ready,
+        Err(CannotServe::Taken) => StartupReport::Taken,
+        Err(CannotServe::NoState { error, .. }) => StartupReport::NoState(error.raw_os_error()),
     }
 }
 

@@ -7,7 +7,7 @@ mod stop;
 
 use std::path::PathBuf;
 
-use cellist_host::{Error, HostClient, Named, Reply, Request};
+use cellist_host::{Error, HostClient, Reply, Request, SessionName};
 use clap::{Args, Subcommand};
 
 use crate::answer::Answer;
@@ -60,10 +60,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 }
 
 impl Which {
-    fn named(&self) -> Named {
+    fn named(&self) -> SessionName {
         // The folder of a session may be gone.
         let folder = |cwd: &PathBuf| working_folder(Some(cwd)).map_or_else(|_| cwd.clone(), |cwd| real(&cwd));
-        Named { id: self.id.clone(), cwd: self.cwd.as_ref().map(folder) }
+        SessionName { id: self.id.clone(), cwd: self.cwd.as_ref().map(folder) }
     }
 }
 
@@ -84,7 +84,7 @@ fn ask(request: Request) -> Result<Option<Reply>, CliError> {
 }
 
 /// Asks the running host for something to be done with a session, which must be there.
-fn change(which: &Which, request: impl FnOnce(Named) -> Request) -> Result<Reply, CliError> {
+fn change(which: &Which, request: impl FnOnce(SessionName) -> Request) -> Result<Reply, CliError> {
     ask(request(which.named()))?.ok_or_else(|| {
         CliError::input(
             FailureKind::NoSuchSession,

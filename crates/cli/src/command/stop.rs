@@ -1,6 +1,6 @@
 //! `cellist stop`: ends the host, with all that it keeps.
 
-use cellist_host::Stopped;
+use cellist_host::StopOutcome;
 use clap::Args;
 use serde_json::json;
 
@@ -23,8 +23,8 @@ pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
     let stopped = host::wait(async { Ok(host::ours().stop().await?) })?;
     drop(waiting);
     Ok(match stopped {
-        Stopped::Nobody => Answer::new("No host is running.\n", json!({ "stopped": false })),
-        Stopped::Left(state) => {
+        StopOutcome::Nobody => Answer::new("No host is running.\n", json!({ "stopped": false })),
+        StopOutcome::Left(state) => {
             let with = match (state.sessions, state.busy) {
                 (0, _) => String::new(),
                 (1, 0) => ", and its session".into(),
@@ -36,7 +36,7 @@ pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
             json["stopped"] = true.into();
             Answer::new(format!("Stopped the host (process {}){with}.\n", state.pid), json)
         }
-        Stopped::Killed { pid } => {
+        StopOutcome::Killed { pid } => {
             let text =
                 format!("The host (process {pid}) did not answer and was killed, and its kernels with it.\n");
             Answer::new(text, json!({ "stopped": true, "killed": true, "pid": pid }))

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use cellist_host::{CallRequest, Named};
+use cellist_host::{CallRequest, SessionName};
 use cellist_output::Ansi;
 use cellist_session::execution::Reading;
 use cellist_session::orders::{KernelRequest, Wanted};
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let viewing = NotebookViewer {
         call: call(
             &settings,
-            Named { id: key.id, cwd: Some(key.cwd) },
+            SessionName { id: key.id, cwd: Some(key.cwd) },
             folder,
             kind,
             KernelRequest { wanted, is_particular: arguments.flags.are_given(), ..KernelRequest::default() },
@@ -94,7 +94,7 @@ pub(crate) fn needs_terminal(command: &str) -> Result<(), CliError> {
 /// How code is run from a screen: without a limit, watched by someone.
 pub(crate) fn call(
     settings: &Settings,
-    session: Named,
+    session: SessionName,
     here: PathBuf,
     kind: Kind,
     kernel: KernelRequest,

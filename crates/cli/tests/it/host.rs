@@ -138,7 +138,7 @@ fn a_host_that_does_not_answer_is_killed_by_stop() {
     let pid = desk.start_host();
     Command::new("kill").args(["-STOP", &pid.to_string()]).status().unwrap();
     let refused = desk.run(&["status"]).refused(3);
-    assert!(refused.contains(&format!("a host is there (process {pid}), but does not answer")), "{refused}");
+    assert!(refused.contains(&format!("the host (process {pid}) does not respond")), "{refused}");
     assert!(refused.contains("hint: `cellist stop` ends it"), "{refused}");
     let told = desk.run(&["stop"]).ok();
     assert!(told.contains("was killed"), "{told}");
@@ -210,8 +210,8 @@ fn a_full_disk_and_a_read_only_home_are_told_as_such() {
     assert_eq!(
         refused,
         format!(
-            "error: {home}: the state folder cannot be used: no space left on device\nhint: make room there, or \
-             name another folder with CELLIST_HOME\n"
+            "error: {home}: the state folder cannot be used: no space left on device\nhint: free some space, or \
+             set CELLIST_HOME to another folder\n"
         )
     );
     let read_only = format!("mount -o remount,ro {home}");

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use cellist_host::{
-    Host, HostClient, NotebookAsk, NotebookReply, NotebookState, NotebookWhole, OnNotebook, OutputForm,
-    Reply, Request,
+    FullNotebook, Host, HostClient, NotebookAction, NotebookReply, NotebookRequest, NotebookState,
+    OutputForm, Reply, Request,
 };
 use cellist_live::{Actor, ActorKind, Change, Op, Submission};
 use cellist_settings::Home;
@@ -28,7 +28,7 @@ pub(crate) struct Page {
     seen: RefCell<Vec<Change>>,
 }
 
-const FOLLOW: NotebookAsk = NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
+const FOLLOW: NotebookAction = NotebookAction::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
 
 impl Page {
     /// Starts a host and opens the notebook in it.
@@ -46,8 +46,8 @@ impl Page {
     }
 
     /// Asks something, which is stopped at once where it may wait.
-    fn begin(&self, client: &HostClient, ask: NotebookAsk, is_stopped: bool) -> NotebookReply {
-        let asked = Request::Notebook(Box::new(OnNotebook { path: self.path.clone(), ask }));
+    fn begin(&self, client: &HostClient, ask: NotebookAction, is_stopped: bool) -> NotebookReply {
+        let asked = Request::Notebook(Box::new(NotebookRequest { path: self.path.clone(), ask }));
         let answer = async {
             let pending = client.begin(asked);
             if is_stopped {
@@ -61,11 +61,11 @@ impl Page {
         }
     }
 
-    pub(crate) fn ask(&self, ask: NotebookAsk) -> NotebookReply {
+    pub(crate) fn ask(&self, ask: NotebookAction) -> NotebookReply {
         self.begin(&self.client, ask, false)
     }
 
-    pub(crate) fn whole(&self) -> NotebookWhole {
+    pub(crate) fn whole(&self) -> FullNotebook {
         match self.ask(FOLLOW) {
             NotebookReply::Whole(whole) => *whole,
             other => panic!("{other:?}"),
@@ -73,7 +73,7 @@ impl Page {
     }
 
     pub(crate) fn state(&self) -> NotebookState {
-        match self.ask(NotebookAsk::Read(Some(Actor::new(ActorKind::Person, "page")))) {
+        match self.ask(NotebookAction::Read(Some(Actor::new(ActorKind::Person, "page")))) {
             NotebookReply::State(state) => *state,
             other => panic!("{other:?}"),
         }
@@ -84,7 +84,7 @@ impl Page {
     }
 
     pub(crate) fn since(&self, version: u64) -> Vec<Change> {
-        match self.begin(&self.follower, NotebookAsk::News, true) {
+        match self.begin(&self.follower, NotebookAction::News, true) {
             NotebookReply::News(news) => self.seen.borrow_mut().extend(news.changes),
             other => panic!("{other:?}"),
         }
@@ -96,7 +96,7 @@ impl Page {
         let op = Op::Write { cell: serde_json::from_value(json!(cell)).unwrap(), source: source.into() };
         let submission = Submission { base: self.version(), tag: None, ops: vec![op] };
         let author = Actor::new(ActorKind::Person, "page").into();
-        let taken = self.ask(NotebookAsk::Submit { submission, author: Some(author) });
+        let taken = self.ask(NotebookAction::Submit { submission, author: Some(author) });
         assert!(matches!(taken, NotebookReply::Version(_)), "{taken:?}");
     }
 }

@@ -82,8 +82,8 @@ fn an_older_host_that_keeps_sessions_stays_until_it_is_stopped() {
     assert_eq!(
         refused,
         format!(
-            "error: the host that is running is cellist 0.0.1, this is cellist {}; it has 2 sessions and 1 other \
-             client\nhint: `cellist stop` ends it, with all that it keeps; --standalone does without it\n",
+            "error: the running host is cellist 0.0.1, this is cellist {}; it has 2 sessions and 1 other \
+             client\nhint: `cellist stop` ends it, with its sessions and open notebooks; --standalone works without a host\n",
             env!("CARGO_PKG_VERSION")
         )
     );

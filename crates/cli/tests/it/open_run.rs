@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
-use cellist_host::{Activity, NotebookWhole};
+use cellist_host::{Activity, FullNotebook};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use testkit::wait_until;
@@ -55,7 +55,7 @@ fn waits_for(begun: &str, go: &str) -> String {
     )
 }
 
-fn activities(whole: &NotebookWhole) -> Vec<Activity> {
+fn activities(whole: &FullNotebook) -> Vec<Activity> {
     whole.cells.iter().filter_map(|cell| Some(whole.conditions.get(&cell.id)?.activity)).collect()
 }
 
@@ -225,7 +225,7 @@ fn a_host_that_is_killed_meanwhile_is_told_and_the_file_is_sound() {
     let done = going.done();
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(3), "{said}");
-    assert!(said.contains("nb.ipynb: the host ended before it answered"), "{said}");
+    assert!(said.contains("nb.ipynb: the host exited before it replied"), "{said}");
     assert!(said.contains("hint: the notebook has what was saved until then"), "{said}");
     mark.assert_gone(LONG);
     assert_eq!(desk.notebook_json("nb.ipynb")["cells"].as_array().unwrap().len(), 2);

@@ -1,4 +1,4 @@
-//! A notebook that the host has open, for a client that asks one thing after the other.
+//! A notebook that the host has open, for a blocking client.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::{NotebookError, Result};
 use crate::client::HostClient;
 use crate::error::Error;
 use crate::process::Host;
-use crate::protocol::notebook::{NotebookAsk, NotebookEdited, NotebookReply, NotebookState, OnNotebook};
+use crate::protocol::notebook::{EditReply, NotebookAction, NotebookReply, NotebookRequest, NotebookState};
 use crate::protocol::request::{Reply, Request};
 
 /// A notebook that the host has open.
@@ -20,25 +20,25 @@ use crate::protocol::request::{Reply, Request};
 pub struct OpenNotebook {
     client: HostClient,
     runtime: Runtime,
-    /// The file, as the caller named it.
+    /// The path that the caller gave.
     named: PathBuf,
-    /// The file itself.
+    /// The real path.
     file: PathBuf,
     author: Author,
 }
 
 impl OpenNotebook {
-    /// The notebook at `path`, if the running host has it open and the store lets its owner read it.
+    /// Finds the notebook at `path`, if the running host has it open and the store allows reading it.
     pub fn find(host: &Host, store: &Store, path: &Path, author: &Author) -> Option<OpenNotebook> {
-        // Mostly no host has registered, and this is the only cost of looking for one.
+        // Usually no host is registered, and this check is the only cost.
         if !host.is_registered() {
             return None;
         }
-        // A file that its user may not read is refused by the store.
+        // The store refuses files that the user may not read.
         store.check_use(path, Use::Look).ok()?;
         let file = store.real_path(path).ok()?;
         let runtime = Builder::new_current_thread().enable_all().build().ok()?;
-        // A host that does not answer merges a change of the file, as it does with other programs.
+        // If the host does not respond, the file is changed; the host merges that as any change by another program.
         let client = runtime.block_on(HostClient::attach(host)).ok()?;
         match runtime.block_on(client.ask(Request::Notebooks)) {
             Ok(Reply::Notebooks(open)) if open.contains(&file) => {
@@ -48,7 +48,7 @@ impl OpenNotebook {
         }
     }
 
-    /// The notebook in `file`, by a client whose host opens it when it is used. `named` is its path in messages.
+    /// Uses the notebook in `file` through a client. `named` is the path in messages.
     pub fn new(
         client: HostClient,
         runtime: Runtime,
@@ -59,24 +59,24 @@ impl OpenNotebook {
         OpenNotebook { client, runtime, named: named.to_owned(), file, author }
     }
 
-    /// The client of the host.
+    /// The client.
     pub fn client(&self) -> &HostClient {
         &self.client
     }
 
-    /// The notebook's file itself.
+    /// The real path of the notebook.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Waits for an answer of the host.
+    /// Blocks until the future has ended.
     pub fn wait<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(work)
     }
 
-    /// Asks something about the notebook.
-    pub async fn asked(&self, ask: NotebookAsk) -> Result<NotebookReply> {
-        let asked = OnNotebook { path: self.file.clone(), ask };
+    /// Sends a request about the notebook.
+    pub async fn asked(&self, ask: NotebookAction) -> Result<NotebookReply> {
+        let asked = NotebookRequest { path: self.file.clone(), ask };
         match self.client.ask(Request::Notebook(Box::new(asked))).await {
             Ok(Reply::Notebook(reply)) => Ok(reply),
             Ok(other) => Err(self.unexpected(other)),
@@ -84,9 +84,9 @@ impl OpenNotebook {
         }
     }
 
-    /// Reads all of the notebook. An actor that is named may base an edit on it.
+    /// Reads the notebook. A named actor may base an edit on it.
     pub async fn whole(&self, actor: Option<Actor>) -> Result<NotebookState> {
-        match self.asked(NotebookAsk::Read(actor)).await? {
+        match self.asked(NotebookAction::Read(actor)).await? {
             NotebookReply::State(state) => Ok(*state),
             other => Err(self.unexpected(Reply::Notebook(other))),
         }
@@ -94,13 +94,13 @@ impl OpenNotebook {
 
     pub(super) fn read(&self) -> Result<LoadedNotebook> {
         let state = self.wait(self.whole(Some(self.author.actor.clone())))?;
-        let notices = state.problem.map(|problem| format!("not all of it is on disk: {problem}"));
+        let notices = state.problem.map(|problem| format!("not all changes are on disk: {problem}"));
         let notebook = Arc::unwrap_or_clone(state.content.0);
         Ok(LoadedNotebook { notebook, path: self.file.clone(), notices: notices.into_iter().collect() })
     }
 
-    /// Has the notebook changed, if the store lets its owner change the file.
-    pub(super) fn change(&self, store: &Store, ask: NotebookAsk) -> Result<Changed<NotebookEdited>> {
+    /// Changes the notebook, if the store allows changing the file.
+    pub(super) fn change(&self, store: &Store, ask: NotebookAction) -> Result<Changed<EditReply>> {
         store.check_use(&self.named, Use::Change)?;
         let value = match self.wait(self.asked(ask))? {
             NotebookReply::Edited(edited) => *edited,

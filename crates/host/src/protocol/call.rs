@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
 
-/// A session, as a client names it.
+/// The name of a session, as a client gives it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Named {
+pub struct SessionName {
     /// The name.
     pub id: String,
-    /// The folder; without one, the name must be unique.
+    /// The folder. Without one, the name must be unique.
     #[serde(with = "cellist_platform::portable_path")]
     pub cwd: Option<PathBuf>,
 }
@@ -26,35 +26,35 @@ pub struct Named {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CallRequest {
     /// The session.
-    pub session: Named,
-    /// The folder of a new session that was named without one.
+    pub session: SessionName,
+    /// The folder of a new session whose name has none.
     #[serde(with = "cellist_platform::portable_path")]
     pub here: PathBuf,
-    /// The kernel of a new session. The environment of the client decides the rest.
+    /// The kernel of a new session. The client's environment supplies the rest.
     pub kernel: KernelRequest,
     /// The purpose of a new session.
     pub kind: Kind,
-    /// Whether the session ends with its client. Otherwise it stays until it was idle for long.
+    /// Whether the session ends with its client. Otherwise it ends after its idle timeout.
     pub is_owned: bool,
     /// The code.
     pub cells: Vec<Code>,
-    /// How long the call waits behind code that does not stop before it is refused as busy.
+    /// The time that the call waits behind stuck code before it is refused as busy.
     pub soft_wait: Duration,
     /// Whether the kernel is restarted first.
     pub reset: bool,
-    /// Limits, and what a reader gets.
+    /// The limits and the form of outputs.
     pub rules: RunRules,
     /// Whether the client wants events.
     pub is_watched: bool,
 }
 
 impl CallRequest {
-    /// Whether a session that was started by this order serves the call as it is.
+    /// Whether the call can use a session with this order as it is.
     pub(crate) fn takes(&self, known: &Option<Arc<Order>>) -> bool {
         known.is_some() && !self.reset && !self.kernel.is_particular
     }
 
-    /// Refuses a session whose kernel is not the particular one that the client asks for.
+    /// Refuses a session with another kernel than the one that the client requires.
     pub(crate) fn check(&self, wanted: &Order, known: Option<&Order>) -> Result<(), Failure> {
         match known.filter(|known| !self.reset && self.kernel.is_particular && known.way != wanted.way) {
             None => Ok(()),
@@ -62,12 +62,12 @@ impl CallRequest {
                 let (id, has, wants) = (&self.session.id, in_words(known), in_words(wanted));
                 let message = format!("session {id} runs on {has}, not on {wants}");
                 Err(Failure::bad_input(FailureKind::OtherKernel, message)
-                    .with_hint("--reset starts its kernel anew, and loses its state; or use another session"))
+                    .with_hint("--reset restarts the kernel, which loses its state; or use another session"))
             }
         }
     }
 
-    /// The call of the session, by a client.
+    /// Converts the request into a call of the session.
     pub(crate) fn into_session_call(
         self,
         key: SessionKey,
@@ -105,7 +105,7 @@ mod tests {
 
     fn call(is_particular: bool, reset: bool) -> CallRequest {
         CallRequest {
-            session: Named { id: "s".into(), cwd: None },
+            session: SessionName { id: "s".into(), cwd: None },
             here: "/work".into(),
             kernel: KernelRequest { is_particular, ..KernelRequest::default() },
             kind: Kind::Tool,

@@ -8,87 +8,90 @@ use cellist_settings::RunCode;
 use cellist_tools::Mode;
 use serde::{Deserialize, Serialize};
 
-/// What may be asked of conversations.
+/// A request about a conversation.
+///
+/// A conversation belongs to a notebook, or to one cell of it. Messages are answered one at a time; later ones are queued.
+/// Answers go on when the client disconnects.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ChatAsk {
-    /// The conversation about a notebook, or about one of its cells, which begins now if there is none.
+pub enum ChatAction {
+    /// Opens the conversation about a notebook or one of its cells. Starts one if there is none.
     Open {
         /// The notebook, by an absolute path.
         #[serde(with = "cellist_platform::portable_path")]
         notebook: PathBuf,
-        /// The cell, where the conversation is about one.
+        /// The cell of a conversation about one cell.
         cell: Option<CellId>,
-        /// Whether a new one begins, and the one that there was is over.
+        /// Whether to end the current conversation and start a new one.
         is_new: bool,
     },
-    /// The models, tools and notebooks that a message about a notebook can use now.
+    /// Returns the model, tools and notebooks for messages about a notebook.
     Setup {
         /// The notebook, by an absolute path.
         #[serde(with = "cellist_platform::portable_path")]
         notebook: PathBuf,
     },
-    /// Says something, with all that decides on the answer.
+    /// Sends a message with complete settings and keys.
     Send {
         /// The conversation.
         chat: String,
         /// The message.
         ask: Box<ChatRequest>,
     },
-    /// Says something, by the settings and keys of the client.
+    /// Sends a message, with the settings and keys of the page's user.
     Say {
         /// The conversation.
         chat: String,
         /// The message.
         message: ChatMessage,
     },
-    /// The prompt that a model would be sent now.
+    /// Returns the prompt for a message, without sending it.
     Preview {
         /// The conversation.
         chat: String,
         /// The message.
         message: ChatMessage,
     },
-    /// Takes a message back that waits for its turn.
+    /// Removes a message from the queue.
     Withdraw {
         /// The conversation.
         chat: String,
         /// The client's name for the message.
         message: MessageId,
     },
-    /// Ends the answer that is under way.
+    /// Stops the current answer.
     Stop {
         /// The conversation.
         chat: String,
-        /// What becomes of code that it runs.
+        /// Whether the code that the answer runs is interrupted too.
         stop: StopScope,
     },
-    /// Says whether a call may run code.
+    /// Answers the question whether a tool call may run code.
     Approve {
         /// The conversation.
         chat: String,
         /// The call.
         call: String,
-        /// Whether it may.
+        /// The user's decision.
         verdict: Approval,
     },
-    /// What was told from a place on: at once, or for a client that names a mark as soon as there is more, or after a minute.
+    /// Returns the transcript from a position on. With a mark, waits for a change, at most a minute.
     Hear {
         /// The conversation.
         chat: String,
-        /// The place.
+        /// The position.
         from: usize,
-        /// The mark of what was heard last: anything else that is new is told, too.
+        /// The mark of the last update. A change of state also ends the wait.
         mark: Option<u64>,
     },
-    /// Takes back the changes that an answer made in notebooks.
+    /// Undoes the changes that an answer made in notebooks.
     Undo {
         /// The conversation.
         chat: String,
         /// The turn.
         turn: String,
     },
-    /// Takes back the changes of an answer and of all later ones.
+    /// Undoes the changes of an answer and of all later answers.
     Restore {
         /// The conversation.
         chat: String,
@@ -102,10 +105,10 @@ pub enum ChatAsk {
     },
 }
 
-/// A message of a person, with the cells and notebooks that go along.
+/// A message of the user, with its attached cells and notebooks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChatMessage {
-    /// The client's name for it.
+    /// The client's name for the message.
     pub id: MessageId,
     /// The words.
     pub words: String,
@@ -115,29 +118,29 @@ pub struct ChatMessage {
     pub is_attached: bool,
     /// Other notebooks, by their paths.
     pub attached: Vec<String>,
-    /// Cells that are sent whole.
+    /// The cells whose whole text is sent.
     pub selected: Vec<CellId>,
-    /// Cells whose outputs go along.
+    /// The cells whose outputs are sent.
     pub outputs: Vec<CellId>,
 }
 
 /// The models, tools and notebooks that a message can use.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChatSetup {
-    /// The model that answers, or why there is none.
+    /// The model that answers, or the reason why there is none.
     pub account: ChatAccount,
-    /// Whether code runs only after a question.
+    /// Whether the user is asked before code runs.
     pub run_code: RunCode,
-    /// Tools that a message may name, as `#runNotebookCells`.
+    /// The tools that a message may name, such as `#runNotebookCells`.
     pub references: Vec<ToolReference>,
-    /// Notebooks that may be attached, from the folder on.
+    /// The notebooks that may be attached, relative to the folder.
     pub notebooks: Vec<String>,
 }
 
-/// The model that answers, or why there is none.
+/// The model that answers, or the reason why there is none.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[expect(missing_docs, reason = "the names of the fields explain them")]
 pub enum ChatAccount {
     There { provider: String, model: String },
     Missing { problem: String, hint: String },
@@ -152,7 +155,7 @@ pub struct ToolReference {
     pub mode: Mode,
 }
 
-/// What is answered about conversations.
+/// The reply to a request about a conversation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChatReply {
@@ -160,41 +163,41 @@ pub enum ChatReply {
     Open {
         /// Its name.
         chat: String,
-        /// How much was told so far.
+        /// The length of the transcript.
         told: usize,
     },
-    /// What a message can use.
+    /// The model, tools and notebooks that a message can use.
     Setup(ChatSetup),
-    /// What was told.
+    /// The transcript from the requested position on.
     Heard(ConversationUpdate),
-    /// The prompt that would be sent.
+    /// The prompt of a message.
     Preview(PromptPreview),
-    /// What was taken back.
+    /// The undone changes.
     Restored {
-        /// In words.
+        /// A summary for the user.
         summary: String,
-        /// Whether anything was.
+        /// Whether anything was undone.
         is_any: bool,
     },
-    /// Whether it had any effect.
+    /// Whether the request had an effect.
     Done(bool),
 }
 
-impl ChatAsk {
-    /// Whether a page may ask this. A page has no settings or keys of its own.
+impl ChatAction {
+    /// Whether a page may send this. A page has no settings or keys of its own.
     pub fn allowed_from_page(&self) -> bool {
         match self {
-            ChatAsk::Open { .. }
-            | ChatAsk::Setup { .. }
-            | ChatAsk::Say { .. }
-            | ChatAsk::Preview { .. }
-            | ChatAsk::Withdraw { .. }
-            | ChatAsk::Stop { .. }
-            | ChatAsk::Approve { .. }
-            | ChatAsk::Hear { .. }
-            | ChatAsk::Restore { .. }
-            | ChatAsk::End { .. } => true,
-            ChatAsk::Send { .. } | ChatAsk::Undo { .. } => false,
+            ChatAction::Open { .. }
+            | ChatAction::Setup { .. }
+            | ChatAction::Say { .. }
+            | ChatAction::Preview { .. }
+            | ChatAction::Withdraw { .. }
+            | ChatAction::Stop { .. }
+            | ChatAction::Approve { .. }
+            | ChatAction::Hear { .. }
+            | ChatAction::Restore { .. }
+            | ChatAction::End { .. } => true,
+            ChatAction::Send { .. } | ChatAction::Undo { .. } => false,
         }
     }
 }

@@ -1,6 +1,6 @@
-//! What a client is told of a notebook that it follows: all of it at first, then what is new.
+//! The messages for a client that follows a notebook: first all of it, then the changes.
 
-#![expect(missing_docs, reason = "the fields are named for what they are")]
+#![expect(missing_docs, reason = "the names of the fields explain them")]
 
 use std::collections::BTreeMap;
 
@@ -8,44 +8,44 @@ use cellist_live::{Activity, Actor, CellText, Change, LastRun, Review, View};
 use cellist_notebook::CellId;
 use serde::{Deserialize, Serialize};
 
-use super::outputs::CellOutputs;
+use super::outputs::SentCellOutputs;
 
-/// All of a notebook.
+/// A whole notebook, with its outputs, kernel and participants.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct NotebookWhole {
-    /// Its file, with no link in its path.
+pub struct FullNotebook {
+    /// The real path of its file.
     pub path: String,
     /// The name of the file.
     pub name: String,
     /// The language of its code.
     pub language: String,
-    /// The version that this is.
+    /// Its version. Updates continue from it.
     pub version: u64,
     /// The cells, in order.
     pub cells: Vec<CellText>,
     /// The outputs of cells that have any.
-    pub outputs: BTreeMap<CellId, CellOutputs>,
+    pub outputs: BTreeMap<CellId, SentCellOutputs>,
     /// The conditions of code cells.
     pub conditions: BTreeMap<CellId, CellCondition>,
     /// The changes that wait for review.
     pub review: Review,
     pub status: NotebookStatus,
     pub kernel: NotebookKernel,
-    /// Others who are at the notebook.
+    /// The other participants.
     pub participants: Vec<Participant>,
-    /// The number of the last submission of each client that was asked about.
+    /// The number of the last submission of each requested client.
     pub heard: BTreeMap<String, u64>,
 }
 
-/// What is new of a notebook. Whatever is left out is as it was.
+/// The changes of a notebook since the last update. A missing field is unchanged.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct NotebookNews {
+pub struct NotebookUpdate {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub outputs: BTreeMap<CellId, CellOutputs>,
-    /// The conditions of cells that are another; nothing for a cell that has none any more.
+    pub outputs: BTreeMap<CellId, SentCellOutputs>,
+    /// The conditions that changed; `null` for a cell that has none any more.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub conditions: BTreeMap<CellId, Option<CellCondition>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,19 +56,19 @@ pub struct NotebookNews {
     pub kernel: Option<NotebookKernel>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub participants: Option<Vec<Participant>>,
-    /// Changes are missing: the client has to follow the notebook anew.
+    /// Whether changes are missing, so that the client must follow the notebook again.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_behind: bool,
 }
 
-impl NotebookNews {
-    /// The news for a client that has to follow the notebook anew.
-    pub(crate) fn behind() -> NotebookNews {
-        NotebookNews { is_behind: true, ..NotebookNews::default() }
+impl NotebookUpdate {
+    /// The update for a client that must follow the notebook again.
+    pub(crate) fn behind() -> NotebookUpdate {
+        NotebookUpdate { is_behind: true, ..NotebookUpdate::default() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        let NotebookNews { changes, outputs, conditions, review, status, kernel, participants, is_behind } =
+        let NotebookUpdate { changes, outputs, conditions, review, status, kernel, participants, is_behind } =
             self;
         changes.is_empty()
             && outputs.is_empty()
@@ -85,20 +85,20 @@ impl NotebookNews {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellCondition {
     pub activity: Activity,
-    /// The result of its last run, as far as it is known.
+    /// The result of its last run, if it is known.
     pub last: Option<LastRun>,
-    /// Why its outputs do not hold any more, in words.
+    /// The reasons why its outputs are outdated.
     pub stale: Vec<String>,
 }
 
-/// How far a notebook is saved.
+/// The save state of a notebook.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NotebookStatus {
     /// The newest version that is on disk.
     pub saved: u64,
-    /// Why the last attempt to save it failed.
+    /// The error of the last attempt to save, if it failed.
     pub problem: Option<String>,
-    /// Notices for people, newest last.
+    /// The notices for users, newest last.
     pub notices: Vec<String>,
 }
 
@@ -111,54 +111,54 @@ impl From<&View> for NotebookStatus {
 /// The kernel of a notebook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NotebookKernel {
-    pub state: KernelState,
+    pub state: NotebookKernelState,
     pub name: String,
-    /// Another after each start.
+    /// A new one after each start.
     pub id: Option<String>,
-    /// Whether its code was interrupted and has not stopped.
+    /// Whether its code continues after an interrupt.
     pub stuck: bool,
-    /// How long it stays after the last page, agent or terminal has left, in milliseconds.
+    /// The time until it ends after the last client has left, in milliseconds.
     pub stays: Option<u64>,
-    /// Why the last one is gone, where there is none.
+    /// The reason why the last kernel ended, if there is none now.
     pub gone: Option<String>,
 }
 
-/// What the kernel of a notebook does.
+/// The state of a notebook's kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum KernelState {
+pub enum NotebookKernelState {
     /// There is no kernel.
     None,
     Starting,
     Idle,
     Busy,
-    /// It is idle, but does not answer.
+    /// It is idle, but does not respond.
     Silent,
     Dead,
 }
 
-/// Someone who is at a notebook.
+/// A user or an agent at a notebook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Participant {
     pub actor: Actor,
-    /// The cells that they are at; agents may read several at once.
+    /// The current cells. An agent may read several at once.
     pub cells: Vec<CellId>,
-    pub doing: Doing,
+    pub doing: ParticipantActivity,
 }
 
-/// What a participant does.
+/// The activity of a participant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Doing {
+pub enum ParticipantActivity {
     Looking,
     Editing,
     Reading,
     Running,
 }
 
-/// The cells that a person at a page has in front of them.
+/// The active and selected cells of a page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Focus {
+pub struct PageFocus {
     /// The active cell.
     pub cell: Option<CellId>,
     pub selected: Vec<CellId>,
@@ -166,26 +166,26 @@ pub struct Focus {
     pub editing: bool,
 }
 
-/// The changes of one turn.
+/// The changes of one turn, for the history view.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnSummary {
     pub turn: String,
     pub actor: Actor,
     /// When it ended, in milliseconds since 1970.
     pub until: u64,
-    /// The changes of cells, in words.
+    /// The changes of cells, one line each.
     pub deeds: Vec<String>,
     pub is_undone: bool,
 }
 
-/// Why a run ended before its last cell.
+/// The reason why a run ended before its last cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunStop {
-    /// The cell that ended it; none when it was stopped between cells.
+    /// The cell that ended it; none if it was stopped between cells.
     pub cell: Option<CellId>,
     /// The reason, in a line.
     pub error: String,
-    /// How many cells were not run.
+    /// The number of cells that did not run.
     pub not_run: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Frames on a socket: four bytes of length, the highest first, then that many bytes of JSON.
+//! The frames of the socket: a big-endian length of four bytes, then that many bytes of JSON.
 
 use std::io;
 
@@ -8,16 +8,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// The room that is taken first.
+/// The first allocation for a frame.
 const FIRST: usize = 64 << 10;
 
-/// Reads a frame; `None` at the end of the stream between two frames. Not safe to drop half-way: whoever reads owns the
-/// socket's other direction no longer than its frames.
+/// Reads a frame; `None` at the end of the stream. Not cancel-safe: after a dropped read, the stream is out of step and
+/// must be closed.
 pub async fn read<T: DeserializeOwned>(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<T>> {
     read_within(HOST_FRAME, from).await
 }
 
-/// The same of a first frame, which is short: nothing is known yet of the side that sends it.
+/// Reads the first frame, with a low size limit: the sender is not known yet.
 pub async fn read_short<T: DeserializeOwned>(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<T>> {
     read_within(HOST_HELLO, from).await
 }
@@ -35,7 +35,7 @@ async fn read_within<T: DeserializeOwned>(
     let length = u32::from_be_bytes(head);
     wire::check("a frame", length.into(), longest)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-    // The room is taken as the bytes come, not as they are announced.
+    // Memory grows with the received bytes, not with the announced length.
     let (mut body, length) = (Vec::new(), length as usize);
     let mut from = from.take(length as u64);
     while body.len() < length {
@@ -50,7 +50,7 @@ async fn read_within<T: DeserializeOwned>(
     Ok(Some(serde_json::from_slice(&body)?))
 }
 
-/// A frame as bytes.
+/// Encodes a frame.
 pub fn encode<T: Serialize>(value: &T) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, value)?;

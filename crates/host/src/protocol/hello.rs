@@ -1,89 +1,89 @@
-//! The first frame in each direction. It is the one thing that every version understands, so its fields are only ever
-//! added to: whoever comes says its version and its wish, and the host says what it is and what it keeps.
+//! The first frame in each direction: the client's version and purpose, and the host's answer and state. All versions
+//! understand these frames, so fields may be added but never changed or removed.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What a client says first.
+/// The first frame of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Greeting {
     /// The client's version.
     pub cellist: String,
-    /// What it wants.
-    pub wish: Wish,
+    /// The purpose of the connection.
+    pub wish: ConnectPurpose,
 }
 
-/// What a client wants of a host.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Wish {
-    /// To ask things; needs the same version.
+pub enum ConnectPurpose {
+    /// To send requests. Needs the same version.
     Attach,
-    /// That the host leaves if it keeps nothing for anyone.
+    /// To make the host exit, if it is not needed.
     Replace,
-    /// That the host ends, with all that it keeps.
+    /// To make the host exit, with its sessions and notebooks.
     Stop,
-    /// To be told what the host is. A wish of a later version means no more than that.
+    /// To read the state of the host. Unknown purposes of later versions mean this too.
     #[serde(other)]
     Look,
 }
 
-/// What a host says first.
+/// The first frame of a host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Welcome {
-    /// What it does about the wish.
-    pub answer: Answer,
-    /// What it is.
+    /// The answer to the client's purpose.
+    pub answer: ConnectAnswer,
+    /// The state of the host.
     pub host: HostState,
 }
 
-/// What a host does about a wish.
+/// The answer of a host to a client's purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
-    /// Requests may follow.
+pub enum ConnectAnswer {
+    /// The client may send requests.
     Attached,
-    /// It ends now.
+    /// The host exits now.
     Leaving,
-    /// It has as many clients as it takes.
+    /// The host has its maximum of clients.
     Full,
-    /// It goes on, and there is nothing more to say.
+    /// The host stays, and closes the connection.
     #[serde(other)]
     Staying,
 }
 
-/// What a host is and what it keeps.
+/// The state of a host, and the number of its sessions, notebooks and clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostState {
     /// Its version.
     pub version: String,
-    /// Its process.
+    /// Its process id.
     pub pid: u32,
-    /// When it started, in milliseconds of Unix time.
+    /// Its start, in milliseconds of Unix time.
     pub started: u64,
-    /// Whether it leaves by itself when nobody needs it.
+    /// Whether it exits when it is not needed.
     pub background: bool,
-    /// How many kernel sessions it keeps.
+    /// The number of kernel sessions.
     pub sessions: usize,
-    /// How many of them run code now.
+    /// The number of sessions that run code.
     pub busy: usize,
-    /// How many notebooks are open.
+    /// The number of open notebooks.
     pub notebooks: usize,
-    /// Conversations that someone may come back to.
+    /// The number of recent conversations.
     #[serde(default)]
     pub chats: usize,
-    /// How many others are attached.
+    /// The number of other clients.
     pub clients: usize,
-    /// Where it writes down what it does, if anywhere.
+    /// Its log file, if it has one.
     pub log: Option<PathBuf>,
-    /// The port at which it serves the page and programs, if it does.
+    /// The port of the page and of HTTP clients, if it serves them.
     pub page: Option<u16>,
 }
 
 impl HostState {
-    /// Whether someone would miss it.
+    /// Whether it has sessions, notebooks, clients or recent conversations.
     pub fn is_needed(&self) -> bool {
         self.sessions > 0 || self.notebooks > 0 || self.clients > 0 || self.chats > 0
     }
@@ -97,10 +97,10 @@ mod tests {
     fn words_of_a_later_version_are_understood_as_far_as_they_go() {
         let greeting = r#"{"cellist": "9.0.0", "wish": "levitate", "mood": "good"}"#;
         let greeting: Greeting = serde_json::from_str(greeting).unwrap();
-        assert_eq!((greeting.cellist.as_str(), greeting.wish), ("9.0.0", Wish::Look));
+        assert_eq!((greeting.cellist.as_str(), greeting.wish), ("9.0.0", ConnectPurpose::Look));
         let welcome = r#"{"answer": "levitating", "host": {"version": "9.0.0", "mood": "good"}}"#;
         let welcome: Welcome = serde_json::from_str(welcome).unwrap();
-        assert_eq!((welcome.answer, welcome.host.version.as_str()), (Answer::Staying, "9.0.0"));
+        assert_eq!((welcome.answer, welcome.host.version.as_str()), (ConnectAnswer::Staying, "9.0.0"));
         assert!(!welcome.host.is_needed());
     }
 

@@ -1,4 +1,4 @@
-//! What may be asked of a notebook that the service has open, and what is told of it.
+//! The requests about one notebook, and the replies.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,142 +11,144 @@ use cellist_session::parameters::put_parameters;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::follow::{Focus, NotebookNews, NotebookWhole, RunStop, TurnSummary};
+use super::follow::{FullNotebook, NotebookUpdate, PageFocus, RunStop, TurnSummary};
 use super::outputs::OutputForm;
 
-/// Something that is asked of a notebook.
+/// A request about a notebook.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct OnNotebook {
+pub struct NotebookRequest {
     /// Its file, by an absolute path.
     #[serde(with = "cellist_platform::portable_path")]
     pub path: PathBuf,
-    /// What is asked.
-    pub ask: NotebookAsk,
+    /// The action.
+    pub ask: NotebookAction,
 }
 
-/// What may be asked of a notebook. It is opened for the question if it is not open. Without an author, a change is made by
-/// the client itself.
+/// An action on a notebook. A notebook that is not open is opened for it.
+///
+/// Actions on one notebook take effect one after the other. A change without an author is made by the client itself. Only
+/// [`NotebookAction::News`] and runs wait; a cancel ends the wait for news, and `Interrupt` ends runs.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum NotebookAsk {
-    /// Follows it: tells all of it, and keeps it open for as long as the client is there.
+pub enum NotebookAction {
+    /// Returns the whole notebook, and keeps it open until the client disconnects.
     Follow {
-        /// Clients whose last submission is asked for.
+        /// The clients whose last submission is requested.
         clients: Vec<String>,
         /// The form of outputs.
         outputs: OutputForm,
     },
-    /// Tells what is new since the client was told last, as soon as there is something.
+    /// Returns the changes since the last reply. Waits until there are some.
     News,
-    /// Notes what a person has in front of them.
-    Present(Focus),
-    /// Tells all of it. An actor that is named may base an edit on it.
+    /// Reports the active and selected cells of a page.
+    Present(PageFocus),
+    /// Returns the notebook. A named actor may base an edit on it.
     Read(Option<Actor>),
-    /// Changes it as a client does that has a copy of its own.
+    /// Applies the changes of a client that keeps a replica.
     Submit {
-        /// What to do.
+        /// The changes.
         submission: Submission,
-        /// Who does it.
+        /// The author.
         author: Option<Author>,
     },
-    /// Changes it as one does who has only read it; on disk when the answer comes.
+    /// Applies an edit to the revision that its author has read. Saved before the reply.
     Edit {
-        /// What to do.
+        /// The edit itself.
         edit: NotebookEdit,
-        /// The revision that it was made for; without one, what its author has read last.
+        /// The revision that it was made for. By default, the one that the author has read last.
         base: Option<Revision>,
-        /// Who does it.
+        /// The author.
         author: Author,
     },
-    /// Makes a text its file, byte for byte, where nobody has changed it since; on disk when the answer comes.
+    /// Replaces the file, byte for byte, if it is still at the base revision. Saved before the reply.
     Overwrite {
-        /// The text, which must be a notebook.
+        /// The new text, which must be a notebook.
         text: String,
         /// The revision that it was made for.
         base: Revision,
-        /// Who does it.
+        /// The author.
         author: Author,
     },
-    /// Takes something back; on disk when the answer comes.
+    /// Undoes changes. Saved before the reply.
     Undo {
-        /// What.
+        /// The changes to undo.
         undo: Undo,
-        /// Who does it.
+        /// The author.
         author: Option<Author>,
     },
-    /// Says what becomes of something that waits for review.
+    /// Keeps or reverts changes that wait for review.
     Judge {
-        /// Whether it stays.
+        /// The decision.
         verdict: Verdict,
-        /// What is judged.
+        /// The changes that it applies to.
         scope: Scope,
-        /// Who judges.
+        /// The author.
         author: Option<Author>,
     },
     /// Switches review on or off.
     SetReview(bool),
-    /// Tells who did what.
+    /// Returns the history of changes.
     History,
-    /// Tells the newest turns, for people.
+    /// Returns the newest turns, for the history view.
     Turns,
-    /// Tells these cells as JSON, each as it stands or as it was when it was deleted.
+    /// Returns cells as JSON. A deleted cell is returned as it was when it was deleted.
     Cells(Vec<CellId>),
     /// Completes code, by the notebook's kernel.
     Complete {
         /// The code.
         code: String,
-        /// Where it is to go on, counted in characters.
+        /// The cursor, counted in characters.
         cursor: usize,
     },
-    /// Describes the name at a place, by the notebook's kernel.
+    /// Describes the name at the cursor, by the notebook's kernel.
     Inspect {
         /// The code.
         code: String,
-        /// The place, counted in characters.
+        /// The cursor, counted in characters.
         cursor: usize,
     },
-    /// Runs cells in the notebook's session, after the cells that wait there already.
+    /// Runs cells in the notebook's session, after the runs that are queued there.
     Run(Vec<CellId>),
-    /// Interrupts the cells that run, and those that wait.
+    /// Interrupts the running cells, and removes the queued ones.
     Interrupt,
-    /// Gives the notebook a new kernel.
+    /// Restarts the notebook's kernel.
     Restart,
-    /// Answers when all that was changed so far is on disk.
+    /// Saves the notebook. Replies when all earlier changes are on disk.
     Save,
 }
 
-/// A change by one who has read a notebook. Where others have changed it since, both are merged.
+/// An edit of a revision. If the notebook has changed since, both changes are merged.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotebookEdit {
-    /// Makes it as this cell-marked text says.
+    /// Replaces the notebook by this cell-marked text.
     Text(String),
-    /// Replaces one exact piece of its cell-marked text.
+    /// Replaces one exact part of its cell-marked text.
     Replace {
-        /// The piece.
+        /// The old text, which must occur once.
         old: String,
-        /// What takes its place.
+        /// The new text.
         new: String,
     },
-    /// Makes this the text of the cell with the parameters of a run.
+    /// Sets the text of the parameters cell.
     Parameters(String),
-    /// Changes single cells, all of them or none.
+    /// Changes single cells. All operations are applied or none.
     Operations(Vec<Operation>),
 }
 
 /// The cells that an edit changed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EditResult {
-    /// What each operation did.
+    /// The result of each operation.
     pub outcomes: Vec<Outcome>,
-    /// What a text did.
+    /// The result of a cell-marked text.
     pub applied: Applied,
-    /// What its author should know.
+    /// The notices for the author.
     pub notices: Vec<String>,
 }
 
 impl NotebookEdit {
-    /// Makes the change. `base` is the revision that it was made for, where the notebook has another now.
+    /// Applies the edit. `base` is the revision that it was made for, if the notebook has changed since.
     pub fn apply(&self, notebook: &mut Notebook, base: Option<&Snapshot>) -> notebook::Result<EditResult> {
         let mut result = EditResult::default();
         match self {
@@ -170,60 +172,60 @@ impl NotebookEdit {
     }
 }
 
-/// What is answered about a notebook.
+/// The reply to an action on a notebook.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotebookReply {
-    /// All of it.
+    /// The notebook at one moment.
     State(Box<NotebookState>),
-    /// All of it, for a client that follows it.
-    Whole(Box<NotebookWhole>),
-    /// What is new.
-    News(Box<NotebookNews>),
+    /// The whole notebook, for a client that follows it.
+    Whole(Box<FullNotebook>),
+    /// The changes since the last reply.
+    News(Box<NotebookUpdate>),
     /// The newest turns, newest first.
     Turns(Vec<TurnSummary>),
-    /// Cells as JSON; nothing for one that never was.
+    /// The cells as JSON; `null` for an unknown one.
     Cells(Vec<Option<String>>),
-    /// Why a run ended before its last cell, if it did.
+    /// The reason why a run ended before its last cell, if it did.
     Ran(Option<RunStop>),
-    /// How code could go on; nothing where the kernel is busy, or there is none.
+    /// The completions. Empty if the kernel is busy or missing.
     Completion {
-        /// What could be written, each in place of the characters `start..end`.
+        /// The candidates. Each replaces the characters `start..end`.
         matches: Vec<String>,
         /// The first character that a match replaces.
         start: usize,
-        /// The character behind the last one that a match replaces.
+        /// The character after the last one that a match replaces.
         end: usize,
     },
-    /// What is known of a name, as plain text.
+    /// The description of a name, as plain text.
     Inspection(Option<String>),
-    /// Nothing was done: others have changed what the submission is about.
+    /// The submission was refused: its cells have changed meanwhile.
     Behind {
         /// The newest version.
         version: u64,
-        /// What has happened since the version that the client knew.
+        /// The changes since the client's version.
         changes: Vec<Change>,
     },
-    /// So much has happened since that a client has to follow it anew.
+    /// The submission was refused: the client is too far behind and must follow the notebook again.
     TooFar,
-    /// It is done, and this is the version that has it.
+    /// The change was applied in this version.
     Version(u64),
-    /// It is done, and on disk.
-    Edited(Box<NotebookEdited>),
-    /// Who did what, oldest first.
+    /// The change was applied and saved.
+    Edited(Box<EditReply>),
+    /// The history of changes, oldest first.
     History(Vec<Entry>),
-    /// It is done.
+    /// The action has succeeded.
     Done,
 }
 
-/// A notebook as it is at a moment.
+/// A notebook at one moment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NotebookState {
-    /// The version that this is.
+    /// Its version.
     pub version: u64,
-    /// Why it could not be saved, if the last attempt failed.
+    /// The error of the last attempt to save, if it failed.
     pub problem: Option<String>,
-    /// Notices for people.
+    /// The notices for users.
     pub notices: Vec<String>,
     /// The content.
     pub content: NotebookContent,
@@ -232,12 +234,12 @@ pub struct NotebookState {
 impl NotebookState {
     /// The text of the file.
     pub fn text(&self) -> String {
-        // A notebook that was read is text.
+        // A parsed notebook is valid UTF-8.
         String::from_utf8_lossy(&self.content.0.to_bytes()).into_owned()
     }
 }
 
-/// A notebook as it travels: its text, and the names of its cells. Within a process it is shared.
+/// The content of a notebook. On the wire it is the text and the cell ids; within a process it is shared.
 #[derive(Clone, Debug)]
 pub struct NotebookContent(pub Arc<Notebook>);
 
@@ -249,7 +251,7 @@ struct NotebookText {
 
 impl Serialize for NotebookContent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // A notebook that was read is text.
+        // A parsed notebook is valid UTF-8.
         let text = String::from_utf8_lossy(&self.0.to_bytes()).into_owned();
         let cells = self.0.cells().iter().map(|cell| cell.id().clone()).collect();
         NotebookText { text, cells }.serialize(serializer)
@@ -265,44 +267,44 @@ impl<'a> Deserialize<'a> for NotebookContent {
     }
 }
 
-/// What an edit came to.
+/// The result of an edit or an undo.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct NotebookEdited {
-    /// Whether it changed anything.
+pub struct EditReply {
+    /// Whether the notebook changed.
     pub changed: bool,
     /// The cells that it changed.
     pub result: EditResult,
-    /// What was taken back.
+    /// The undone changes.
     pub undone: Vec<Entry>,
 }
 
-impl NotebookAsk {
-    /// Whether a page may ask this. A page acts for the person at it and for no other author.
+impl NotebookAction {
+    /// Whether a page may send this. A page acts only as its user, never as another author.
     pub fn allowed_from_page(&self) -> bool {
         match self {
-            NotebookAsk::Follow { outputs: OutputForm::Bounded, .. }
-            | NotebookAsk::News
-            | NotebookAsk::Present(_)
-            | NotebookAsk::Submit { author: None, .. }
-            | NotebookAsk::Undo { undo: Undo::Turn(_), author: None }
-            | NotebookAsk::Judge { author: None, .. }
-            | NotebookAsk::SetReview(_)
-            | NotebookAsk::Turns
-            | NotebookAsk::Cells(_)
-            | NotebookAsk::Complete { .. }
-            | NotebookAsk::Inspect { .. }
-            | NotebookAsk::Run(_)
-            | NotebookAsk::Interrupt
-            | NotebookAsk::Restart
-            | NotebookAsk::Save => true,
-            NotebookAsk::Follow { .. }
-            | NotebookAsk::Read(_)
-            | NotebookAsk::Submit { .. }
-            | NotebookAsk::Edit { .. }
-            | NotebookAsk::Overwrite { .. }
-            | NotebookAsk::Undo { .. }
-            | NotebookAsk::Judge { .. }
-            | NotebookAsk::History => false,
+            NotebookAction::Follow { outputs: OutputForm::Bounded, .. }
+            | NotebookAction::News
+            | NotebookAction::Present(_)
+            | NotebookAction::Submit { author: None, .. }
+            | NotebookAction::Undo { undo: Undo::Turn(_), author: None }
+            | NotebookAction::Judge { author: None, .. }
+            | NotebookAction::SetReview(_)
+            | NotebookAction::Turns
+            | NotebookAction::Cells(_)
+            | NotebookAction::Complete { .. }
+            | NotebookAction::Inspect { .. }
+            | NotebookAction::Run(_)
+            | NotebookAction::Interrupt
+            | NotebookAction::Restart
+            | NotebookAction::Save => true,
+            NotebookAction::Follow { .. }
+            | NotebookAction::Read(_)
+            | NotebookAction::Submit { .. }
+            | NotebookAction::Edit { .. }
+            | NotebookAction::Overwrite { .. }
+            | NotebookAction::Undo { .. }
+            | NotebookAction::Judge { .. }
+            | NotebookAction::History => false,
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The outputs of cells as clients get them: whole, or for a page bounded, with addresses of images and of large values.
+//! The outputs of cells for clients: whole, or bounded for pages, with addresses for images and large values.
 
-#![expect(missing_docs, reason = "the fields are named for what they are")]
+#![expect(missing_docs, reason = "the names of the fields explain them")]
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,9 +12,9 @@ use cellist_output::{Ansi, MimeBundle, MimeData, Output, clean};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// How much of a text a page gets at once; half of it is from the end.
+/// Maximum bytes of a text for a page; half of them are from the end.
 const MOST_TEXT: usize = 64 * 1024;
-/// Larger values are fetched when they are shown.
+/// Larger values are fetched on display.
 const MOST_VALUE: usize = 256 * 1024;
 
 /// How outputs are sent to a client that follows a notebook.
@@ -23,18 +23,18 @@ const MOST_VALUE: usize = 256 * 1024;
 pub enum OutputForm {
     /// As the notebook holds them.
     Whole,
-    /// Bounded, with addresses of images and of large values.
+    /// Bounded, with addresses for images and large values.
     Bounded,
 }
 
-/// The outputs of a cell, and the number of the run that they are of.
+/// The outputs of a cell, and its execution count.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CellOutputs {
+pub struct SentCellOutputs {
     pub outputs: SentOutputs,
     pub count: Option<i64>,
 }
 
-/// Outputs in the form that the client asked for.
+/// Outputs in the requested form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SentOutputs {
@@ -57,35 +57,35 @@ pub enum PageOutput {
 pub enum PageValue {
     Text(String),
     Json(Box<RawValue>),
-    /// To be fetched when it is shown.
+    /// Fetched on display.
     Stored {
         address: String,
         bytes: usize,
     },
 }
 
-/// How much of a text was left out in the middle, and the address of all of it.
+/// The number of bytes that are left out in the middle of a text, and the address of the whole text.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FoldedText {
     pub bytes: usize,
     pub address: String,
 }
 
-impl CellOutputs {
-    /// The outputs of a code cell; nothing for a cell that has no outputs and was never counted.
-    pub(crate) fn of(form: OutputForm, path: &Path, cell: &Cell) -> Option<CellOutputs> {
+impl SentCellOutputs {
+    /// The outputs of a code cell; `None` without outputs and execution count.
+    pub(crate) fn of(form: OutputForm, path: &Path, cell: &Cell) -> Option<SentCellOutputs> {
         let count = cell.execution_count();
         let has_run = cell.has_outputs() || count.is_some();
-        has_run.then(|| CellOutputs { outputs: SentOutputs::of(form, path, cell), count })
+        has_run.then(|| SentCellOutputs { outputs: SentOutputs::of(form, path, cell), count })
     }
 
-    /// The outputs of a cell that has none.
-    pub(crate) fn none(form: OutputForm) -> CellOutputs {
+    /// Empty outputs.
+    pub(crate) fn none(form: OutputForm) -> SentCellOutputs {
         let outputs = match form {
             OutputForm::Whole => SentOutputs::Whole(Vec::new()),
             OutputForm::Bounded => SentOutputs::Bounded(Vec::new()),
         };
-        CellOutputs { outputs, count: None }
+        SentCellOutputs { outputs, count: None }
     }
 }
 
@@ -95,23 +95,24 @@ impl SentOutputs {
         match form {
             OutputForm::Whole => SentOutputs::Whole(outputs),
             OutputForm::Bounded => {
-                let bounded =
-                    |(at, output): (usize, Output)| bounded(&Place { path, cell: cell.id(), at }, output);
+                let bounded = |(at, output): (usize, Output)| {
+                    bounded(&OutputLocation { path, cell: cell.id(), at }, output)
+                };
                 SentOutputs::Bounded(outputs.into_iter().enumerate().map(bounded).collect())
             }
         }
     }
 }
 
-/// Which output of which cell.
-struct Place<'a> {
+/// The location of an output: notebook, cell and position.
+struct OutputLocation<'a> {
     path: &'a Path,
     cell: &'a CellId,
     at: usize,
 }
 
-impl Place<'_> {
-    /// Where one representation of it is. A sum is in it, so that another picture has another address and is fetched.
+impl OutputLocation<'_> {
+    /// The address of one representation. It includes a checksum, so that browsers fetch a changed image again.
     fn address(&self, mime: &str, text: &str) -> String {
         let sum = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {
             (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -127,7 +128,7 @@ impl Place<'_> {
     }
 }
 
-fn bounded(place: &Place<'_>, output: Output) -> PageOutput {
+fn bounded(place: &OutputLocation<'_>, output: Output) -> PageOutput {
     let fold = |text: String| folded(text, |all| place.address("text/plain", all));
     match output {
         Output::Stream { name, text } => {
@@ -143,7 +144,7 @@ fn bounded(place: &Place<'_>, output: Output) -> PageOutput {
     }
 }
 
-/// Text with carriage returns as a terminal leaves it. What goes up in the text is left to the page.
+/// Applies carriage returns as a terminal does. The page handles cursor movements.
 fn settled(text: String) -> String {
     let has_moves = text.contains("\u{1b}[") && text.contains(['A', 'F']);
     if text.contains(['\r', '\u{8}']) && !has_moves {
@@ -152,7 +153,7 @@ fn settled(text: String) -> String {
     text
 }
 
-fn values(place: &Place<'_>, data: &MimeBundle) -> BTreeMap<String, PageValue> {
+fn values(place: &OutputLocation<'_>, data: &MimeBundle) -> BTreeMap<String, PageValue> {
     let value = |mime: &str, data: &MimeData| match data {
         MimeData::Text(text) if mime.starts_with("image/") || text.len() > MOST_VALUE => {
             PageValue::Stored { address: place.address(mime, text), bytes: text.len() }
@@ -169,7 +170,7 @@ fn values(place: &Place<'_>, data: &MimeBundle) -> BTreeMap<String, PageValue> {
     data.iter().map(|(mime, data)| (mime.to_owned(), value(mime, data))).collect()
 }
 
-/// Leaves out the middle of what is too long.
+/// Leaves out the middle of a long text.
 fn folded(text: String, address: impl FnOnce(&str) -> String) -> (String, Option<FoldedText>) {
     if text.len() <= MOST_TEXT {
         return (text, None);
@@ -191,7 +192,7 @@ pub fn stored_value(cell: &Cell, at: usize, mime: &str) -> Option<(String, Vec<u
             Some((PLAIN.into(), clean(traceback.join("\n").as_bytes(), Ansi::Remove).into_bytes()))
         }
         Output::Display { data, .. } | Output::Result { data, .. } => Some(match data.get(mime)? {
-            // Only pictures are what they say they are; all else is text, and never markup.
+            // Only images keep their type. Everything else is plain text, never markup.
             MimeData::Text(text) if mime == "image/svg+xml" => (mime.into(), text.as_bytes().to_vec()),
             MimeData::Text(text) if mime.starts_with("image/") => (mime.into(), base64(text)?),
             MimeData::Text(text) => (PLAIN.into(), text.as_bytes().to_vec()),
@@ -244,9 +245,9 @@ mod tests {
     /// The first output of the cell as JSON, and its count.
     fn shown(notebook: &Notebook) -> (serde_json::Value, Option<i64>) {
         let path = Path::new("/a b.ipynb");
-        let shown = CellOutputs::of(OutputForm::Bounded, path, &notebook.cells()[0]).unwrap();
+        let shown = SentCellOutputs::of(OutputForm::Bounded, path, &notebook.cells()[0]).unwrap();
         let mut json = serde_json::to_value(&shown).unwrap();
-        assert!(serde_json::from_value::<CellOutputs>(json.clone()).is_ok());
+        assert!(serde_json::from_value::<SentCellOutputs>(json.clone()).is_ok());
         (json["outputs"]["bounded"][0].take(), shown.count)
     }
 

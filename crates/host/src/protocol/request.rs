@@ -1,4 +1,4 @@
-//! What may be asked, what is heard meanwhile, and what is answered.
+//! The requests of clients, the events while a request runs, and the replies.
 
 use std::path::PathBuf;
 
@@ -12,91 +12,100 @@ use cellist_tools::{CallProgress, Caller, EditorReport, EditorState, ToolAnswer}
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::protocol::call::{CallRequest, Named};
-use crate::protocol::chat::{ChatAsk, ChatReply};
+use crate::protocol::call::{CallRequest, SessionName};
+use crate::protocol::chat::{ChatAction, ChatReply};
 use crate::protocol::follow::FolderListing;
-use crate::protocol::notebook::{NotebookReply, OnNotebook};
-use crate::protocol::run::NotebookRun;
+use crate::protocol::notebook::{NotebookReply, NotebookRequest};
+use crate::protocol::run::NotebookRunRequest;
 
-/// What may be asked.
+/// A request of a client.
+///
+/// - **Order**: requests are accepted in the order in which they were sent, and answered in any order. Two things are
+///   settled on acceptance: the environment of the client, and the place of a run in the queue of its notebook.
+/// - **Reply**: each request gets exactly one [`Reply`] or failure, which is the last message about it.
+/// - **Events**: a request may have [`Event`]s before its reply. A client may skip all of them.
+/// - **Cancellation**: a cancel interrupts the code of a request, or ends its wait. The reply still comes. Code that was
+///   started goes on when the client disconnects, except code of a session that the client owns.
+/// - **Permission**: programs of the user may send all requests. A page may send only those that
+///   [`allowed_from_page`](Request::allowed_from_page) lists, and acts as the user of the page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Request {
-    /// Which kernel sessions there are.
+    /// Lists the kernel sessions.
     Sessions,
-    /// Sets the environment that decides on the kernels of this client.
+    /// Sets the environment that selects this client's kernels. It holds for all later requests.
     Environment(Box<ClientEnvironment>),
     /// Starts the kernel of a session, if it has none.
     Start(Box<CallRequest>),
     /// Runs code in a session.
     Call(Box<CallRequest>),
-    /// Interrupts the running code of a session, and waits until it has stopped or the grace has passed.
+    /// Interrupts the running code of a session. Waits until the code has stopped or the grace period is over.
     Interrupt {
         /// The session.
-        session: Named,
+        session: SessionName,
         /// Whether the kernel is killed if the code does not stop.
         force: bool,
     },
-    /// How code could go on, by a session's kernel.
+    /// Completes code, by a session's kernel.
     Complete {
         /// The session.
-        session: Named,
+        session: SessionName,
         /// The code.
         code: String,
-        /// Where it is to go on, counted in characters.
+        /// The cursor, counted in characters.
         cursor: usize,
     },
-    /// What a session's kernel knows of the name at a place.
+    /// Describes the name at the cursor, by a session's kernel.
     Inspect {
         /// The session.
-        session: Named,
+        session: SessionName,
         /// The code.
         code: String,
-        /// The place, counted in characters.
+        /// The cursor, counted in characters.
         cursor: usize,
     },
-    /// Gives a session a new kernel; what runs is ended.
-    Restart(Named),
-    /// Ends a session, with all that runs and waits in it.
-    End(Named),
-    /// Which notebooks are open.
+    /// Restarts the kernel of a session. Running code is ended.
+    Restart(SessionName),
+    /// Ends a session, with its running and queued code.
+    End(SessionName),
+    /// Lists the open notebooks.
     Notebooks,
-    /// Something about a notebook.
-    Notebook(Box<OnNotebook>),
+    /// Reads, changes or runs a notebook.
+    Notebook(Box<NotebookRequest>),
     /// Runs cells of a notebook.
-    Run(Box<NotebookRun>),
-    /// What is in front of a person, after what an editor has to report.
+    Run(Box<NotebookRunRequest>),
+    /// Applies an editor's report, if there is one. Returns the editor state.
     Editor(Option<Box<EditorReport>>),
-    /// What is in front of a person, as soon as that is something else than this, or after a minute.
+    /// Returns the editor state when it differs from this one, or after a minute.
     NextEditor(Box<EditorState>),
-    /// The state of the notebook that is worked on, as an agent is told it.
+    /// Returns the state of the active notebook, as an agent gets it.
     Context {
-        /// What is in front of the person.
+        /// The editor state.
         editor: Box<EditorState>,
-        /// What is taken out of it.
+        /// The secrets to remove.
         redaction: Redaction,
     },
-    /// Says who calls tools over this connection from now on.
+    /// Sets the identity for tool calls over this connection. Required before [`Request::Tool`].
     Introduce(Box<Caller>),
-    /// A person consents to the change of a file by whoever calls tools over this connection.
+    /// Records the user's consent that tool calls over this connection may change a file.
     Consent {
         /// The file, by the path that a refusal named.
         #[serde(with = "cellist_platform::portable_path")]
         path: PathBuf,
     },
-    /// A link to the page, which is served from then on.
-    Page(Box<PageAsk>),
-    /// The browsers that were let in at the page.
+    /// Returns a link to the page. The host serves the page from then on.
+    Page(Box<PageLinkRequest>),
+    /// Lists the browsers that are signed in to the page.
     Browsers,
-    /// Ends a browser by its id, or all of them.
+    /// Signs out one browser by its id, or all of them.
     Revoke(Option<String>),
-    /// The notebooks and folders of a folder, or of the folder that the client works in.
+    /// Lists the notebooks and folders of a folder, by default of the page's folder.
     Files {
         /// The folder.
         #[serde(with = "cellist_platform::portable_path")]
         folder: Option<PathBuf>,
     },
-    /// Makes a notebook with one empty cell, under a name that is free.
+    /// Creates a notebook with one empty cell, under a free name.
     Create {
         /// The folder.
         #[serde(with = "cellist_platform::portable_path")]
@@ -104,42 +113,42 @@ pub enum Request {
         /// The wanted name.
         name: String,
     },
-    /// Something about a conversation with the assistant.
-    Chat(Box<ChatAsk>),
+    /// Reads or continues a conversation with the assistant.
+    Chat(Box<ChatAction>),
     /// Calls a tool.
     Tool {
         /// Its name.
         tool: String,
-        /// Its arguments, as they were given.
+        /// Its arguments, unchecked.
         arguments: Value,
     },
 }
 
-/// Someone who wants to use the page.
+/// A request for a link to the page, with the environment of its user.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct PageAsk {
+pub struct PageLinkRequest {
     /// The notebook to open there, by an absolute path.
     #[serde(with = "cellist_platform::portable_path")]
     pub path: Option<PathBuf>,
-    /// The folder that they are in.
+    /// The user's working directory.
     #[serde(with = "cellist_platform::portable_path")]
     pub folder: PathBuf,
-    /// What decides which kernels they get.
+    /// The environment that selects the page's kernels.
     pub environment: ClientEnvironment,
-    /// What is taken out of all that a model reads for them.
+    /// The secrets to remove from everything that a model reads.
     #[serde(default)]
     pub redaction: Redaction,
-    /// What lets them into providers of models. No kernel gets it.
+    /// The API keys of model providers. They are never passed to a kernel.
     #[serde(default)]
     pub keys: ApiKeys,
-    /// The port to listen at, if one is wanted.
+    /// The port to listen on; any free one by default.
     pub port: Option<u16>,
-    /// Whether a private file that leads there is wanted, for a browser to open.
+    /// Whether to write a private file that opens the page.
     #[serde(default)]
     pub file: OpeningFile,
 }
 
-/// The private file that leads a browser to the page: the link must not stand on a command line.
+/// The private file that opens the page. The link is a secret and must not appear on a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OpeningFile {
@@ -148,40 +157,40 @@ pub enum OpeningFile {
     None,
     /// In the state folder.
     InState,
-    /// In a folder of the user that the browser can read.
+    /// In this folder, which the browser can read.
     In(#[serde(with = "cellist_platform::portable_path")] PathBuf),
 }
 
-/// The way to the page, for the user who asked.
+/// A link to the page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageLink {
     /// The link, which works once.
     pub link: String,
-    /// The private file that leads there; the host removes it.
+    /// The private file that opens the page. The host removes it.
     #[serde(with = "cellist_platform::portable_path")]
     pub file: Option<PathBuf>,
 }
 
-/// A browser that was let in at the page.
+/// A browser that is signed in to the page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrowserView {
     /// Its id.
     pub id: String,
-    /// A short name, from what it calls itself.
+    /// A short name, from its user agent.
     pub name: String,
-    /// When it was let in, in seconds of Unix time.
+    /// The time of its first sign-in, in seconds of Unix time.
     pub first: u64,
-    /// When it was last used.
+    /// The time of its last use.
     pub last: u64,
-    /// How many pages of it are open.
+    /// The number of its open pages.
     pub pages: usize,
-    /// Whether it has a cookie of the host that runs.
+    /// Whether it has a cookie of the running host.
     pub is_signed_in: bool,
 }
 
 /// The state of a notebook, as data and as text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ContextTold {
+pub struct ContextReply {
     /// For programs.
     pub json: Value,
     /// For a prompt.
@@ -197,22 +206,25 @@ pub struct StartedKernel {
     pub notices: Vec<String>,
 }
 
-/// What is heard while a request is carried out. Only the newest counts.
+/// The progress of a request.
+///
+/// An event replaces the one before it, except [`Event::Run`], which adds to it (see [`Event::follow`]). Events are not
+/// queued: a slow client gets only the newest state. No event comes after the reply.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Event {
-    /// The kernel that is started, in words.
+    /// The name of the kernel that is starting.
     Starting(String),
-    /// How a call stands.
+    /// The state of a call.
     Call(CallView),
-    /// How a run of cells stands. It goes on from the last one that was heard.
+    /// The changes in the state of a run since the last event.
     Run(RunState),
-    /// How far the call of a tool is.
+    /// The progress of a tool call.
     Tool(CallProgress),
 }
 
 impl Event {
-    /// Takes the place of the event that was heard last; the state of a run goes on from it.
+    /// Replaces the last event, or adds the state of a run to it.
     pub fn follow(self, last: &mut Option<Event>) {
         match (last, self) {
             (Some(Event::Run(known)), Event::Run(newer)) => known.merge(newer),
@@ -221,57 +233,57 @@ impl Event {
     }
 }
 
-/// What is answered.
+/// The reply to a request. Each request has one kind of reply; a failure is separate.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
     /// The kernel sessions.
     Sessions(Vec<SessionView>),
-    /// What came of a call.
+    /// The report on a call.
     Called(Box<CallReport>),
-    /// The kernel that a session has.
+    /// The kernel of a session.
     Started(Box<StartedKernel>),
-    /// The files of the notebooks that are open.
+    /// The files of the open notebooks.
     Notebooks(#[serde(with = "cellist_platform::portable_path")] Vec<PathBuf>),
-    /// What is answered about a notebook.
+    /// The reply of a notebook.
     Notebook(NotebookReply),
-    /// What came of running cells.
+    /// The report on a run of cells.
     Ran(Box<RunReport>),
-    /// What is in front of a person.
+    /// The editor state.
     Editor(Box<EditorState>),
-    /// The notebook that is worked on, if one is.
-    Context(Option<Box<ContextTold>>),
-    /// What is answered about a conversation.
+    /// The active notebook, if there is one.
+    Context(Option<Box<ContextReply>>),
+    /// The reply of a conversation.
     Chat(ChatReply),
-    /// What a tool answers.
+    /// The answer of a tool.
     Tool(Box<ToolAnswer>),
     /// The notebooks and folders of a folder.
     Folder(FolderListing),
     /// The path of a new notebook.
     Created(String),
-    /// Where the page is; the link works once.
+    /// The link to the page, which works once.
     Page(PageLink),
-    /// The browsers that were let in, or that were just revoked.
+    /// The browsers that are signed in, or that were signed out.
     Browsers(Vec<BrowserView>),
-    /// How code could go on; nothing where the kernel is busy, or there is none.
+    /// The completions. Empty if the kernel is busy or missing.
     Completion {
-        /// What could be written, each in place of the characters `start..end`.
+        /// The candidates. Each replaces the characters `start..end`.
         matches: Vec<String>,
         /// The first character that a match replaces.
         start: usize,
-        /// The character behind the last one that a match replaces.
+        /// The character after the last one that a match replaces.
         end: usize,
     },
-    /// What is known of a name, as text.
+    /// The description of a name, as text.
     Inspection(Option<String>),
     /// The effect of an interrupt on the running code.
     Interrupted(Interruption),
-    /// It is done.
+    /// The request has succeeded.
     Done,
 }
 
 impl Request {
-    /// Whether a page may ask this. Everything else needs a program of the user, at the host's own socket.
+    /// Whether a page may send this. All other requests need a program of the user, at the host's own socket.
     pub fn allowed_from_page(&self) -> bool {
         match self {
             Request::Notebook(asked) => asked.ask.allowed_from_page(),
@@ -314,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_makes_the_requests_of_a_page_and_no_others() {
+    fn a_page_may_send_only_the_requests_of_pages() {
         let session = json!({ "id": "s", "cwd": "/" });
         let caller = json!({
             "name": "bot", "session": "bot", "mode": "agent", "tools": "all", "tool_mode": "both", "cwd": "/", "roots": [],
@@ -334,7 +346,7 @@ mod tests {
             json!({ "editor": null }),
             json!({ "consent": { "path": "/f" } }),
             json!({ "introduce": caller }),
-            json!({ "page": serde_json::to_value(PageAsk::default()).unwrap() }),
+            json!({ "page": serde_json::to_value(PageLinkRequest::default()).unwrap() }),
             json!({ "revoke": null }),
             json!({ "tool": { "tool": "bash", "arguments": { "command": "ls" } } }),
         ] {
@@ -345,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_changes_a_notebook_as_the_person_at_it_alone() {
+    fn a_page_changes_a_notebook_only_as_its_user() {
         let author = json!({ "actor": { "id": "bot", "name": "bot", "kind": "agent" }, "turn": null });
         let submission = json!({ "base": 1, "tag": null, "ops": [] });
         let code = json!({ "code": "", "cursor": 0 });
@@ -380,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_talks_by_the_settings_of_its_user_alone() {
+    fn a_page_chats_only_with_the_settings_of_its_user() {
         let message = json!({ "id": "m", "words": "", "mode": "ask", "is_attached": true, "attached": [], "selected": [], "outputs": [] });
         for (ask, is_allowed) in [
             (json!({ "open": { "notebook": "/nb.ipynb", "cell": null, "is_new": false } }), true),

@@ -8,22 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::protocol::call::CallRequest;
 
-/// Cells of a notebook to run, from their newest text. They run on when whoever asked goes away.
+/// Cells of a notebook to run, from their newest text. The run goes on when the client disconnects, except in a session
+/// of kind `Run`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct NotebookRun {
+pub struct NotebookRunRequest {
     /// The notebook's file, by an absolute path. It is opened for the run if it is not open.
     #[serde(with = "cellist_platform::portable_path")]
     pub path: PathBuf,
-    /// Which cells, in this order.
+    /// The cells, in the order of the run.
     pub cells: Vec<CellId>,
-    /// In which session, and how. Its code is that of the cells.
+    /// The session and its rules. The code is taken from the cells.
     pub call: CallRequest,
-    /// Whether a cell that fails does not end the run.
+    /// Whether the run continues after a failed cell.
     pub allow_errors: bool,
-    /// How many bytes of a cell's outputs the notebook gets; all of them without a limit.
+    /// Maximum bytes of a cell's outputs in the notebook.
     pub max_output: Option<usize>,
-    /// Whether the notebook gets the times at which cells ran.
+    /// Whether the notebook records the times of cells.
     pub timing: bool,
-    /// Who runs them.
+    /// The author of the run.
     pub author: Author,
 }

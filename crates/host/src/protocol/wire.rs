@@ -1,22 +1,25 @@
-//! What travels on the socket after the greeting. Requests are numbered by the client; what comes back carries the number.
+//! The frames after the greeting. The client numbers its requests, and each frame of the host names the request.
+//!
+//! Frames of one direction keep their order. For each request the host sends any number of events, then one `Done`. A
+//! cancel for an unknown or finished request is ignored. When the connection closes, replies are lost and requests go on.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
 use crate::protocol::request::{Event, Reply, Request};
 
-/// From a client to the host.
+/// A frame from a client to the host.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Up {
+pub enum ClientFrame {
     /// A request.
     Ask {
         /// Its number.
         id: u64,
-        /// What is asked.
+        /// The request itself.
         request: Box<Request>,
     },
-    /// Interrupts the code of a request. The answer still comes.
+    /// Interrupts the code of a request, again with each cancel. The reply still comes.
     Cancel {
         /// The number of the request.
         id: u64,
@@ -26,22 +29,22 @@ pub enum Up {
     },
 }
 
-/// From the host to a client.
+/// A frame from the host to a client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Down {
-    /// The newest about a request that is being carried out.
+pub enum HostFrame {
+    /// The newest progress of a request.
     Event {
         /// Its number.
         id: u64,
-        /// What is new.
+        /// The event itself.
         event: Event,
     },
-    /// The answer, which is the last that is said about a request.
+    /// The reply, which is the last frame about a request.
     Done {
         /// Its number.
         id: u64,
-        /// What came of it.
+        /// The reply or the failure.
         result: Result<Reply, Failure>,
     },
 }

@@ -1,4 +1,4 @@
-//! Code in sessions.
+//! Calls: code in sessions, and the selection of their kernels.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,19 +9,19 @@ use cellist_session::sessions::{CallView, Kind, SessionError, SessionKey, Ticket
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::{Client, HostService};
+use super::{HostService, ServiceClient};
 use crate::error::Failure;
-use crate::protocol::call::{CallRequest, Named};
+use crate::protocol::call::{CallRequest, SessionName};
 use crate::protocol::request::{Event, Reply, StartedKernel};
 
-/// The session of a call, and the kernel that it runs on.
-pub(super) struct Placed {
+/// The session of a call, and its kernel.
+pub(super) struct CallPlacement {
     pub(super) key: SessionKey,
     pub(super) order: Arc<Order>,
     pub(super) stages: StageLines,
 }
 
-/// The lines about the stages of a start, for a client that asked for them and does not hear them otherwise.
+/// The stages of a kernel start, as notices for a client without a log.
 #[derive(Clone, Default)]
 pub(super) struct StageLines(Arc<Mutex<Vec<String>>>);
 
@@ -41,17 +41,17 @@ impl StageLines {
 }
 
 impl HostService {
-    pub(super) fn find(&self, named: &Named) -> Result<SessionKey, SessionError> {
+    pub(super) fn find(&self, named: &SessionName) -> Result<SessionKey, SessionError> {
         self.sessions.find(&named.id, named.cwd.as_deref())
     }
 
-    /// Finds the session of a call, and decides on its kernel where it needs one. `cancel` gives up.
+    /// Finds the session of a call, and selects its kernel if it has none. `cancel` ends the search.
     pub(super) async fn place(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         call: &CallRequest,
         cancel: &mut Cancel,
-    ) -> Result<Placed, Failure> {
+    ) -> Result<CallPlacement, Failure> {
         let (key, known) = match self.find(&call.session) {
             Ok(key) => {
                 let order = self.sessions.order(&key);
@@ -65,20 +65,20 @@ impl HostService {
         };
         let stages = StageLines::default();
         if let Some(order) = known.as_ref().filter(|_| call.takes(&known)) {
-            return Ok(Placed { key, order: Arc::clone(order), stages });
+            return Ok(CallPlacement { key, order: Arc::clone(order), stages });
         }
         let order = tokio::select! {
             order = self.order(client, &key, call.kernel.clone(), &stages) => order?,
             () = cancel.asked() => return Err(Failure::interrupted()),
         };
         call.check(&order, known.as_deref())?;
-        Ok(Placed { key, order: Arc::new(order), stages })
+        Ok(CallPlacement { key, order: Arc::new(order), stages })
     }
 
-    /// Decides on the kernel of a session, by the environment of a client.
+    /// Selects the kernel of a session, by the environment of a client.
     pub(super) async fn order(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         key: &SessionKey,
         request: KernelRequest,
         lines: &StageLines,
@@ -89,21 +89,21 @@ impl HostService {
         Ok(orders::write(&environment, home, &key.cwd, request, stages).await?.order)
     }
 
-    /// Starts the kernel of a session, and tells which one it is.
+    /// Starts the kernel of a session. Returns its identity.
     pub(super) async fn start(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         mut call: CallRequest,
         events: watch::Sender<Option<Event>>,
         mut cancel: Cancel,
     ) -> Result<Reply, Failure> {
         call.cells = Vec::new();
-        let Placed { key, order, stages } = self.place(client, &call, &mut cancel).await?;
+        let CallPlacement { key, order, stages } = self.place(client, &call, &mut cancel).await?;
         events.send_replace(Some(Event::Starting(order.way.in_words().to_owned())));
         let begun =
             Stages::new(&client.environment().variables(), self.stage_log.clone().or(Some(stages.log())));
         let ticket = self.sessions.call(call.into_session_call(key.clone(), order, client.owner().clone()));
-        let report = stoppable(&ticket, &mut cancel).await?;
+        let report = wait_or_cancel(&ticket, &mut cancel).await?;
         if report.status == Status::Cancelled {
             return Err(Failure::interrupted());
         }
@@ -116,19 +116,19 @@ impl HostService {
 
     pub(super) async fn call(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         call: CallRequest,
         events: watch::Sender<Option<Event>>,
         mut cancel: Cancel,
     ) -> Result<Reply, Failure> {
-        let Placed { key, order, stages } = self.place(client, &call, &mut cancel).await?;
+        let CallPlacement { key, order, stages } = self.place(client, &call, &mut cancel).await?;
         let (mut is_watched, is_notebook) = (call.is_watched, matches!(call.kind, Kind::Notebook { .. }));
         let patience = sleep(call.soft_wait);
         tokio::pin!(patience);
         let (mut is_patient, mut is_withdrawn) = (true, false);
         let ticket = self.sessions.call(call.into_session_call(key.clone(), order, client.owner().clone()));
         if is_notebook {
-            // The kernel stays as long as its clients. A session that has ended meanwhile needs no client.
+            // Keeps the kernel while the client is connected. Fails only for a session that has ended.
             let _ = self.sessions.attach(client.owner(), &key);
         }
         let (canceller, mut view) = (ticket.canceller(), ticket.watch());
@@ -139,11 +139,11 @@ impl HostService {
             tokio::select! {
                 biased;
                 report = &mut done => break report?,
-                // The code runs on, and the client does not wait for it.
+                // The code goes on in the background.
                 report = &mut overdue => break report,
                 wish = cancel.wish() => canceller.pass_on(wish),
                 () = &mut patience, if is_patient => is_patient = false,
-                true = until_behind(&mut waiting), if !is_patient && !is_withdrawn => {
+                true = wait_until_behind(&mut waiting), if !is_patient && !is_withdrawn => {
                     is_withdrawn = true;
                     canceller.withdraw();
                 }
@@ -158,8 +158,8 @@ impl HostService {
     }
 }
 
-/// Waits for the end of a call, and passes wishes on to it.
-async fn stoppable(
+/// Waits for the end of a call, and forwards cancels to it.
+async fn wait_or_cancel(
     ticket: &Ticket,
     cancel: &mut Cancel,
 ) -> Result<cellist_session::sessions::CallReport, SessionError> {
@@ -174,7 +174,7 @@ async fn stoppable(
     }
 }
 
-/// Waits until a call stands behind code that does not stop. `false` when it never will.
-async fn until_behind(view: &mut watch::Receiver<CallView>) -> bool {
+/// Waits until a call is queued behind stuck code. Returns `false` if the call has ended.
+async fn wait_until_behind(view: &mut watch::Receiver<CallView>) -> bool {
     view.wait_for(|view| view.behind().is_some()).await.is_ok()
 }

@@ -1,4 +1,4 @@
-//! The settings and keys that decide on the answers to a page, read anew for each message.
+//! The assistant's settings and keys for a page. They are read again for each message.
 
 use std::path::Path;
 
@@ -7,23 +7,27 @@ use cellist_platform::FailureKind;
 use cellist_settings::RunCode;
 use cellist_tools::{FilePolicy, nearby_notebooks, tool_references};
 
-use super::{Client, HostService, blocking};
+use super::{HostService, ServiceClient, blocking};
 use crate::error::Failure;
 use crate::protocol::chat::{ChatAccount, ChatSetup, ToolReference};
 
 impl HostService {
-    /// Reads all that decides on an answer.
+    /// Reads the settings and keys for an answer.
     pub(super) async fn read_setup(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         notebook: &Path,
     ) -> Result<AssistantSetup, Failure> {
         let place = client.page()?.place(self.documents.store().home(), notebook);
         blocking(move || AssistantSetup::read(place, |_| {}).map_err(|error| refused(&error))).await
     }
 
-    /// What a message can use.
-    pub(super) async fn chat_setup(&self, client: &Client, notebook: &Path) -> Result<ChatSetup, Failure> {
+    /// Returns the model, tools and notebooks that a message can use.
+    pub(super) async fn chat_setup(
+        &self,
+        client: &ServiceClient,
+        notebook: &Path,
+    ) -> Result<ChatSetup, Failure> {
         let place = client.page()?.place(self.documents.store().home(), notebook);
         blocking(move || {
             let (folder, own) = (place.cwd.clone(), place.notebook.clone());

@@ -1,4 +1,4 @@
-//! Conversations, one for a notebook at a time. They outlive those who take part.
+//! The registry of conversations: one per notebook, and those about single cells. They outlive their clients.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,61 +13,61 @@ use cellist_settings::Home;
 use cellist_store::ConversationFiles;
 use tokio::time::sleep;
 
-use super::chat_front::{at_cell, words};
-use super::{Client, HostService};
+use super::chat_front::{cell_message, notebook_message};
+use super::{HostService, ServiceClient};
 use crate::error::Failure;
-use crate::protocol::chat::{ChatAsk, ChatMessage, ChatReply};
+use crate::protocol::chat::{ChatAction, ChatMessage, ChatReply};
 
 /// All conversations.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Chats(Arc<Mutex<Open>>);
+pub(super) struct ChatRegistry(Arc<Mutex<OpenChats>>);
 
 #[derive(Debug, Default)]
-struct Open {
-    by_notebook: HashMap<PathBuf, Chat>,
-    /// Those about one cell each, by their names.
-    about_cells: HashMap<String, Chat>,
+struct OpenChats {
+    by_notebook: HashMap<PathBuf, NamedChat>,
+    /// The conversations about one cell, by name.
+    about_cells: HashMap<String, NamedChat>,
     begun: u64,
-    /// Where conversations are kept for later, if they are.
+    /// The stored transcripts, if conversations are stored.
     talks: Option<ConversationFiles>,
 }
 
-/// A conversation by its name.
+/// A conversation and its name.
 #[derive(Clone, Debug)]
-struct Chat {
+struct NamedChat {
     name: String,
-    /// The cell that it is about, where that is only one.
+    /// The cell of a conversation about one cell.
     cell: Option<String>,
     conversation: Conversation,
 }
 
-/// How many conversations about cells there may be; those that were begun first are ended.
+/// Maximum number of conversations about cells. The oldest one is ended.
 const MOST_ABOUT_CELLS: usize = 64;
 
-/// How long more is waited for; the client asks again.
+/// The maximum wait for an update. The client then asks again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The least time between two replies about a conversation: words that come in between are told together.
+/// The minimum time between two updates of a conversation. Text within it is sent together.
 const PACE: Duration = Duration::from_millis(15);
 
-/// How long everyone may be away from a conversation before it is no reason to stay.
+/// The time after which an unused conversation no longer keeps the host running.
 const AWAY: Duration = Duration::from_secs(30 * 60);
 
-impl Chats {
-    fn lock(&self) -> MutexGuard<'_, Open> {
+impl ChatRegistry {
+    fn lock(&self) -> MutexGuard<'_, OpenChats> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn find(&self, name: &str) -> Result<Chat, Failure> {
+    fn find(&self, name: &str) -> Result<NamedChat, Failure> {
         let open = self.lock();
         let found = open.by_notebook.values().find(|chat| chat.name == name);
         found.or_else(|| open.about_cells.get(name)).cloned().ok_or_else(|| {
             Failure::bad_input(FailureKind::NoSuchChat, format!("there is no conversation {name}"))
-                .with_hint("open it anew: it ended, or the host was started again")
+                .with_hint("open it again: it has ended, or the host was restarted")
         })
     }
 
-    /// How many someone may come back to.
+    /// Counts the recent conversations.
     pub(super) fn count(&self) -> usize {
         self.lock().by_notebook.values().filter(|chat| chat.conversation.is_recent(AWAY)).count()
     }
@@ -76,11 +76,11 @@ impl Chats {
 impl HostService {
     pub(super) async fn chat(
         &self,
-        client: &Client,
-        ask: ChatAsk,
+        client: &ServiceClient,
+        ask: ChatAction,
         mut cancel: Cancel,
     ) -> Result<ChatReply, Failure> {
-        if let ChatAsk::Hear { chat, from, mark } = ask {
+        if let ChatAction::Hear { chat, from, mark } = ask {
             let conversation = self.chats.find(&chat)?.conversation;
             if let Some(mark) = mark {
                 let more = async {
@@ -96,15 +96,15 @@ impl HostService {
             return Ok(ChatReply::Heard(conversation.update_since(from)));
         }
         let (service, client) = (self.clone(), client.clone());
-        // In a task of its own: what a client asks for is done to its end, though it goes away.
+        // In its own task, so that the action is completed even if the client disconnects.
         let done = tokio::spawn(contained(async move { service.change_chat(&client, ask).await })).await;
         done.map_err(Failure::internal)?.map_err(Failure::internal)?
     }
 
-    async fn change_chat(&self, client: &Client, ask: ChatAsk) -> Result<ChatReply, Failure> {
+    async fn change_chat(&self, client: &ServiceClient, ask: ChatAction) -> Result<ChatReply, Failure> {
         let conversation = |name: &str| self.chats.find(name).map(|chat| chat.conversation);
         Ok(match ask {
-            ChatAsk::Open { notebook, cell, is_new } => {
+            ChatAction::Open { notebook, cell, is_new } => {
                 let notebook = self.real_path(notebook);
                 let chat = match cell {
                     Some(cell) => self.about_cell(&notebook, cell.as_str()),
@@ -112,59 +112,61 @@ impl HostService {
                 };
                 ChatReply::Open { told: chat.conversation.update_since(usize::MAX).next, chat: chat.name }
             }
-            ChatAsk::Setup { notebook } => {
+            ChatAction::Setup { notebook } => {
                 ChatReply::Setup(self.chat_setup(client, &self.real_path(notebook)).await?)
             }
-            ChatAsk::Send { chat, ask } => {
+            ChatAction::Send { chat, ask } => {
                 conversation(&chat)?.send(*ask, client.owner().clone());
                 ChatReply::Done(true)
             }
-            ChatAsk::Say { chat, message } => {
+            ChatAction::Say { chat, message } => {
                 let chat = self.chats.find(&chat)?;
                 let ask = self.message(client, &chat, message).await?;
                 chat.conversation.send(ask, client.owner().clone());
                 ChatReply::Done(true)
             }
-            ChatAsk::Preview { chat, message } => {
+            ChatAction::Preview { chat, message } => {
                 let chat = self.chats.find(&chat)?;
                 let ask = self.message(client, &chat, message).await?;
                 ChatReply::Preview(chat.conversation.preview(ask).await)
             }
-            ChatAsk::Withdraw { chat, message } => ChatReply::Done(conversation(&chat)?.withdraw(&message)),
-            ChatAsk::Stop { chat, stop } => ChatReply::Done(conversation(&chat)?.stop(stop)),
-            ChatAsk::Approve { chat, call, verdict } => {
+            ChatAction::Withdraw { chat, message } => {
+                ChatReply::Done(conversation(&chat)?.withdraw(&message))
+            }
+            ChatAction::Stop { chat, stop } => ChatReply::Done(conversation(&chat)?.stop(stop)),
+            ChatAction::Approve { chat, call, verdict } => {
                 ChatReply::Done(conversation(&chat)?.approve(&call, verdict))
             }
-            ChatAsk::Undo { chat, turn } => {
+            ChatAction::Undo { chat, turn } => {
                 let restored = conversation(&chat)?.undo(&turn, client.author(None)).await?;
                 ChatReply::Restored { summary: restored.to_string(), is_any: restored.is_any() }
             }
-            ChatAsk::Restore { chat, turn } => {
+            ChatAction::Restore { chat, turn } => {
                 let restored = conversation(&chat)?.restore(&turn, client.author(None)).await?;
                 ChatReply::Restored { summary: restored.to_string(), is_any: restored.is_any() }
             }
-            ChatAsk::End { chat } => {
+            ChatAction::End { chat } => {
                 let over = self.chats.lock().about_cells.remove(&chat);
                 ChatReply::Done(over.inspect(|over| over.conversation.end()).is_some())
             }
-            ChatAsk::Hear { .. } => ChatReply::Done(false),
+            ChatAction::Hear { .. } => ChatReply::Done(false),
         })
     }
 
-    /// A message by the settings and keys of a page's user.
+    /// Completes a message with the settings and keys of the page's user.
     async fn message(
         &self,
-        client: &Client,
-        chat: &Chat,
+        client: &ServiceClient,
+        chat: &NamedChat,
         message: ChatMessage,
     ) -> Result<ChatRequest, Failure> {
         let notebook = chat.conversation.notebook();
-        // Before anything is waited for: the page has just reported what is in front.
+        // Read before any wait: the page has just reported its editor state.
         let (editor, folder) = (self.toolbox.editor(), client.page()?.folder());
         let setup = self.read_setup(client, notebook).await?;
         Ok(match &chat.cell {
-            Some(cell) => setup.request_about_cell(at_cell(notebook, &folder, cell, message), cell),
-            None => setup.request(words(notebook, &folder, &editor, message)),
+            Some(cell) => setup.request_about_cell(cell_message(notebook, &folder, cell, message), cell),
+            None => setup.request(notebook_message(notebook, &folder, &editor, message)),
         })
     }
 
@@ -172,15 +174,15 @@ impl HostService {
         self.documents.store().real_path(&path).unwrap_or(path)
     }
 
-    /// The same service; its conversations are kept in a state folder, and those that were kept there go on.
+    /// Stores conversations in a state folder, and resumes those that are stored there.
     #[must_use]
     pub fn keeping_chats(self, home: &Home) -> HostService {
         self.chats.lock().talks = Some(ConversationFiles::new(home));
         self
     }
 
-    /// The conversation about a notebook. It begins now if there is none, or if a new one is wanted.
-    fn about_notebook(&self, notebook: &Path, is_new: bool) -> Chat {
+    /// Returns the conversation about a notebook. Starts one if there is none or `is_new` is set.
+    fn about_notebook(&self, notebook: &Path, is_new: bool) -> NamedChat {
         let mut open = self.chats.lock();
         let known = open.by_notebook.get(notebook).cloned();
         let conversation = match known {
@@ -199,21 +201,22 @@ impl HostService {
                 }
             }
         };
-        let begun = Chat { name: open.name(), cell: None, conversation };
+        let begun = NamedChat { name: open.name(), cell: None, conversation };
         open.by_notebook.insert(notebook.to_owned(), begun.clone());
         begun
     }
 
-    /// The conversation about one cell of a notebook. It begins now if there is none.
-    fn about_cell(&self, notebook: &Path, cell: &str) -> Chat {
+    /// Returns the conversation about one cell. Starts one if there is none.
+    fn about_cell(&self, notebook: &Path, cell: &str) -> NamedChat {
         let mut open = self.chats.lock();
-        let is_about =
-            |chat: &&Chat| chat.cell.as_deref() == Some(cell) && chat.conversation.notebook() == notebook;
+        let is_about = |chat: &&NamedChat| {
+            chat.cell.as_deref() == Some(cell) && chat.conversation.notebook() == notebook
+        };
         if let Some(known) = open.about_cells.values().find(is_about) {
             return known.clone();
         }
         let conversation = Conversation::new(self.toolbox.clone(), notebook.to_owned());
-        let begun = Chat { name: open.name(), cell: Some(cell.to_owned()), conversation };
+        let begun = NamedChat { name: open.name(), cell: Some(cell.to_owned()), conversation };
         open.about_cells.insert(begun.name.clone(), begun.clone());
         if open.about_cells.len() > MOST_ABOUT_CELLS {
             let oldest = open.about_cells.keys().min_by_key(|name| (name.len(), (*name).clone())).cloned();
@@ -225,7 +228,7 @@ impl HostService {
     }
 }
 
-impl Open {
+impl OpenChats {
     fn name(&mut self) -> String {
         self.begun += 1;
         format!("chat-{}-{}", std::process::id(), self.begun)

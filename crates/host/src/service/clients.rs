@@ -13,42 +13,42 @@ use cellist_settings::Home;
 use cellist_tools::redaction::Redaction;
 
 use crate::error::Failure;
-use crate::protocol::request::PageAsk;
+use crate::protocol::request::PageLinkRequest;
 
 /// A client of the service.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct ServiceClient {
     owner: OwnerId,
-    /// The environment that it has sent.
+    /// The environment that the client has sent.
     environment: Arc<Mutex<Arc<ClientEnvironment>>>,
-    /// The user of the page, where the client is a page.
+    /// The user of the page, if the client is a page.
     page: Option<PageUser>,
 }
 
-/// The user of the page: the environment, the keys and the folder of the last request for a link. A state folder is for
-/// one user. Cheap to clone; all clones are one.
+/// The user of the page, with the environment, keys and folder of the last request for a link. A state folder has one
+/// user. Cheap to clone; all clones are one.
 #[derive(Clone, Debug)]
-pub struct PageUser(Arc<Mutex<Opened>>);
+pub struct PageUser(Arc<Mutex<PageSettings>>);
 
 #[derive(Debug)]
-struct Opened {
+struct PageSettings {
     environment: ClientEnvironment,
     redaction: Redaction,
     keys: ApiKeys,
     folder: PathBuf,
 }
 
-impl Client {
-    pub(super) fn new(owner: OwnerId, page: Option<PageUser>) -> Client {
-        Client { owner, environment: Arc::default(), page }
+impl ServiceClient {
+    pub(super) fn new(owner: OwnerId, page: Option<PageUser>) -> ServiceClient {
+        ServiceClient { owner, environment: Arc::default(), page }
     }
 
-    /// The name under which it uses sessions.
+    /// Its id as an owner of sessions.
     pub fn owner(&self) -> &OwnerId {
         &self.owner
     }
 
-    /// The author of a change: the one that was named, or the client itself.
+    /// The author of a change: the named one, or the client itself.
     pub fn author(&self, named: Option<Author>) -> Author {
         named.unwrap_or_else(|| match &self.page {
             Some(page) => page.actor().into(),
@@ -56,7 +56,7 @@ impl Client {
         })
     }
 
-    /// The environment that decides on its kernels. A page has that of its user.
+    /// The environment that selects its kernels. A page has that of its user.
     pub(super) fn environment(&self) -> Arc<ClientEnvironment> {
         match &self.page {
             Some(page) => Arc::new(page.environment()),
@@ -74,28 +74,27 @@ impl Client {
 
     /// The user of the page.
     pub(super) fn page(&self) -> Result<&PageUser, Failure> {
-        let missing =
-            || Failure::bad_input(FailureKind::NoPage, "only a page is answered by the settings of its user");
+        let missing = || Failure::bad_input(FailureKind::NoPage, "only a page can send this request");
         self.page.as_ref().ok_or_else(missing)
     }
 }
 
 impl PageUser {
-    /// The user who asks for a link.
-    pub fn new(ask: &PageAsk) -> PageUser {
-        PageUser(Arc::new(Mutex::new(Opened::by(ask))))
+    /// Creates the user from the first request for a link.
+    pub fn new(ask: &PageLinkRequest) -> PageUser {
+        PageUser(Arc::new(Mutex::new(PageSettings::by(ask))))
     }
 
-    /// The user asks for another link.
-    pub fn opens(&self, ask: &PageAsk) {
-        *self.lock() = Opened::by(ask);
+    /// Applies a later request for a link.
+    pub fn opens(&self, ask: &PageLinkRequest) {
+        *self.lock() = PageSettings::by(ask);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Opened> {
+    fn lock(&self) -> MutexGuard<'_, PageSettings> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The environment, which decides on kernels.
+    /// The environment that selects kernels.
     pub fn environment(&self) -> ClientEnvironment {
         self.lock().environment.clone()
     }
@@ -105,7 +104,7 @@ impl PageUser {
         self.lock().folder.clone()
     }
 
-    /// All that decides on answers about a notebook.
+    /// The scope of answers about a notebook.
     pub(super) fn place(&self, home: &Home, notebook: &Path) -> ChatScope {
         let opened = self.lock();
         ChatScope {
@@ -129,9 +128,9 @@ impl PageUser {
     }
 }
 
-impl Opened {
-    fn by(ask: &PageAsk) -> Opened {
-        let PageAsk { environment, redaction, keys, folder, .. } = ask.clone();
-        Opened { environment, redaction, keys, folder }
+impl PageSettings {
+    fn by(ask: &PageLinkRequest) -> PageSettings {
+        let PageLinkRequest { environment, redaction, keys, folder, .. } = ask.clone();
+        PageSettings { environment, redaction, keys, folder }
     }
 }

@@ -1,5 +1,5 @@
-//! The notebooks that clients follow: each client is told all of a notebook at first, then what is new. A notebook stays open
-//! for as long as a client follows it.
+//! The feeds of clients that follow notebooks: first the whole notebook, then updates. A notebook stays open while a client
+//! follows it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -18,40 +18,41 @@ use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::files;
-use super::{Client, HostService};
+use super::{HostService, ServiceClient};
 use crate::error::Failure;
 use crate::protocol::follow::{
-    CellCondition, KernelState, NotebookKernel, NotebookNews, NotebookStatus, NotebookWhole, Participant,
+    CellCondition, FullNotebook, NotebookKernel, NotebookKernelState, NotebookStatus, NotebookUpdate,
+    Participant,
 };
-use crate::protocol::outputs::{CellOutputs, OutputForm};
+use crate::protocol::outputs::{OutputForm, SentCellOutputs};
 
-/// The least time between two looks for news: changes in between are told together.
+/// The minimum time between two updates. Changes within it are sent together.
 const PACE: Duration = Duration::from_millis(25);
 
-/// The notebooks that each client follows, by the paths that it named.
+/// The feeds of each client, by the path in its request.
 #[derive(Clone, Default)]
-pub(super) struct Feeds(Arc<Mutex<HashMap<OwnerId, HashMap<PathBuf, Followed>>>>);
+pub(super) struct FeedRegistry(Arc<Mutex<HashMap<OwnerId, HashMap<PathBuf, FollowedNotebook>>>>);
 
 #[derive(Clone)]
-struct Followed {
+struct FollowedNotebook {
     document: Document,
-    feed: Arc<AsyncMutex<Feed>>,
+    feed: Arc<AsyncMutex<NotebookFeed>>,
 }
 
-/// What a client was told of a notebook.
-struct Feed {
+/// The feed of one client for one notebook.
+struct NotebookFeed {
     document: Document,
-    client: Client,
+    client: ServiceClient,
     form: OutputForm,
-    known: Known,
+    known: SentState,
     views: watch::Receiver<Arc<View>>,
     sessions: watch::Receiver<()>,
     presence: watch::Receiver<()>,
-    /// When it was last looked for news.
+    /// The time of the last check.
     looked: Instant,
 }
 
-struct Known {
+struct SentState {
     version: u64,
     conditions: BTreeMap<CellId, CellCondition>,
     review: Arc<Review>,
@@ -60,44 +61,44 @@ struct Known {
     participants: Vec<Participant>,
 }
 
-impl Feeds {
-    fn lock(&self) -> MutexGuard<'_, HashMap<OwnerId, HashMap<PathBuf, Followed>>> {
+impl FeedRegistry {
+    fn lock(&self) -> MutexGuard<'_, HashMap<OwnerId, HashMap<PathBuf, FollowedNotebook>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn get(&self, client: &Client, path: &Path) -> Option<Followed> {
+    fn get(&self, client: &ServiceClient, path: &Path) -> Option<FollowedNotebook> {
         self.lock().get(client.owner())?.get(path).cloned()
     }
 
-    /// Drops all feeds of a client. Returns their notebooks.
-    pub(super) fn let_go(&self, client: &Client) -> Vec<Document> {
+    /// Removes all feeds of a client. Returns their notebooks.
+    pub(super) fn remove(&self, client: &ServiceClient) -> Vec<Document> {
         let followed = self.lock().remove(client.owner()).unwrap_or_default();
         followed.into_values().map(|followed| followed.document).collect()
     }
 }
 
 impl HostService {
-    /// The notebook at a path. A client that follows it keeps it, whatever becomes of the file.
-    pub async fn document(&self, client: &Client, path: &Path) -> Result<Document, StoreError> {
+    /// Returns the notebook at a path. A client that follows it keeps it, even if the file is moved or deleted.
+    pub async fn document(&self, client: &ServiceClient, path: &Path) -> Result<Document, StoreError> {
         match self.followed(client, path) {
             Some(document) => Ok(document),
             None => self.documents.open(path).await,
         }
     }
 
-    /// The notebook that a client follows under a path.
-    pub(super) fn followed(&self, client: &Client, path: &Path) -> Option<Document> {
+    /// Returns the notebook that a client follows under a path.
+    pub(super) fn followed(&self, client: &ServiceClient, path: &Path) -> Option<Document> {
         self.feeds.get(client, path).map(|followed| followed.document)
     }
 
-    /// Begins to follow a notebook, or begins anew.
+    /// Starts to follow a notebook, or starts again.
     pub(super) async fn follow(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         named: PathBuf,
         clients: Vec<String>,
         form: OutputForm,
-    ) -> Result<NotebookWhole, Failure> {
+    ) -> Result<FullNotebook, Failure> {
         let opened = self.documents.open(&named).await;
         let document = opened.map_err(|error| match form {
             OutputForm::Bounded => files::cannot_open(error),
@@ -109,13 +110,13 @@ impl HostService {
         let (sessions, presence) = (self.sessions.changes(), self.presence.changes());
         let view = document.resync(Vec::new()).await?.0;
         if view.saved < view.version {
-            // The first that a client is told is on disk: it can repeat its later changes for another host. A notebook that
-            // cannot be saved is told all the same.
+            // The first state of a client is on disk, so that it can repeat later changes with another host. A notebook that
+            // cannot be saved is sent anyway.
             let _ = document.save().await;
         }
         let (view, heard) = document.resync(clients).await?;
         let path = document.path().to_owned();
-        let known = Known {
+        let known = SentState {
             version: view.version,
             conditions: conditions(&view),
             review: view.review.clone(),
@@ -124,14 +125,14 @@ impl HostService {
             participants: self.presence.others(&path, client.owner()),
         };
         let cells = view.notebook.cells().iter();
-        let whole = NotebookWhole {
+        let whole = FullNotebook {
             path: path.to_string_lossy().into_owned(),
             name: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             language: language(&view.notebook),
             version: view.version,
             cells: cells_of(&view.notebook),
             outputs: cells
-                .filter_map(|cell| Some((cell.id().clone(), CellOutputs::of(form, &path, cell)?)))
+                .filter_map(|cell| Some((cell.id().clone(), SentCellOutputs::of(form, &path, cell)?)))
                 .collect(),
             conditions: known.conditions.clone(),
             review: reviewed(&view.review),
@@ -141,38 +142,47 @@ impl HostService {
             heard,
         };
         let (owner, client, looked) = (client.owner().clone(), client.clone(), Instant::now());
-        let feed =
-            Feed { document: document.clone(), client, form, known, views, sessions, presence, looked };
-        let followed = Followed { document, feed: Arc::new(AsyncMutex::new(feed)) };
+        let feed = NotebookFeed {
+            document: document.clone(),
+            client,
+            form,
+            known,
+            views,
+            sessions,
+            presence,
+            looked,
+        };
+        let followed = FollowedNotebook { document, feed: Arc::new(AsyncMutex::new(feed)) };
         self.feeds.lock().entry(owner).or_default().insert(named, followed);
         Ok(whole)
     }
 
-    /// What is new since the client was last told, as soon as there is something.
+    /// Returns the changes since the last update. Waits until there are some.
     pub(super) async fn news(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         path: &Path,
         mut cancel: Cancel,
-    ) -> Result<NotebookNews, Failure> {
-        let missing = || Failure::bad_input(FailureKind::NotFollowed, "the notebook is not followed");
+    ) -> Result<NotebookUpdate, Failure> {
+        let missing =
+            || Failure::bad_input(FailureKind::NotFollowed, "the client does not follow this notebook");
         let followed = self.feeds.get(client, path).ok_or_else(missing)?;
         let mut feed = followed.feed.lock().await;
         Ok(feed.next(self, &mut cancel).await)
     }
 
-    /// The kernel of a notebook. It stays while a page has the notebook open.
-    fn kernel(&self, client: &Client, notebook: &Notebook, path: &Path) -> NotebookKernel {
+    /// Returns the kernel of a notebook. A page that has the notebook open keeps the kernel.
+    fn kernel(&self, client: &ServiceClient, notebook: &Notebook, path: &Path) -> NotebookKernel {
         let key = SessionKey::of_notebook(path);
         let mut sessions = self.sessions.list().into_iter();
         let session = sessions.find(|session| session.id == key.id && session.cwd == key.cwd);
         let name = text(notebook, "/kernelspec/display_name").unwrap_or_else(|| "Python".to_owned());
         let Some(session) = session else {
-            let (state, gone) = (KernelState::None, self.sessions.gone(&key));
+            let (state, gone) = (NotebookKernelState::None, self.sessions.gone(&key));
             return NotebookKernel { state, name, id: None, stuck: false, stays: None, gone };
         };
         if client.is_page() && !session.owners.contains(client.owner()) {
-            // A session that has ended meanwhile needs no client.
+            // Fails only for a session that has ended.
             let _ = self.sessions.attach(client.owner(), &key);
         }
         let (stuck, stays) = (session.is_stuck, Some(session.stays_ms));
@@ -180,16 +190,16 @@ impl HostService {
     }
 }
 
-impl Feed {
-    /// Waits until there is something new, or the client does not wait any more.
-    async fn next(&mut self, service: &HostService, cancel: &mut Cancel) -> NotebookNews {
+impl NotebookFeed {
+    /// Waits for changes. Returns an empty update on cancellation.
+    async fn next(&mut self, service: &HostService, cancel: &mut Cancel) -> NotebookUpdate {
         loop {
             sleep_until(self.looked + PACE).await;
             self.looked = Instant::now();
             let news = match self.look(service).await {
                 Ok(news) => news,
-                // Too much has changed, or the notebook was closed.
-                Err(_) => return NotebookNews::behind(),
+                // The client is too far behind, or the notebook was closed.
+                Err(_) => return NotebookUpdate::behind(),
             };
             if !news.is_empty() {
                 return news;
@@ -198,7 +208,7 @@ impl Feed {
             tokio::select! {
                 changed = self.views.changed() => match changed {
                     Ok(()) => self.views.mark_changed(),
-                    Err(_) => return NotebookNews::behind(),
+                    Err(_) => return NotebookUpdate::behind(),
                 },
                 _ = self.sessions.changed() => {}
                 _ = self.presence.changed() => {}
@@ -208,8 +218,8 @@ impl Feed {
         }
     }
 
-    async fn look(&mut self, service: &HostService) -> Result<NotebookNews, DocumentError> {
-        let mut news = NotebookNews::default();
+    async fn look(&mut self, service: &HostService) -> Result<NotebookUpdate, DocumentError> {
+        let mut news = NotebookUpdate::default();
         if self.views.has_changed().unwrap_or(true) {
             self.views.mark_unchanged();
             self.read(service, &mut news).await?;
@@ -218,14 +228,14 @@ impl Feed {
         self.presence.mark_unchanged();
         let (path, notebook) = (self.document.path(), self.document.view().notebook.clone());
         let kernel = service.kernel(&self.client, &notebook, path);
-        news.kernel = told(&mut self.known.kernel, kernel);
+        news.kernel = if_changed(&mut self.known.kernel, kernel);
         let participants = service.presence.others(path, self.client.owner());
-        news.participants = told(&mut self.known.participants, participants);
+        news.participants = if_changed(&mut self.known.participants, participants);
         Ok(news)
     }
 
-    /// Reads what is new in the notebook itself.
-    async fn read(&mut self, service: &HostService, news: &mut NotebookNews) -> Result<(), DocumentError> {
+    /// Adds the changes of the notebook itself.
+    async fn read(&mut self, service: &HostService, news: &mut NotebookUpdate) -> Result<(), DocumentError> {
         let (view, changes) = self.document.newer(self.known.version).await?;
         self.known.version = view.version;
         let path = self.document.path();
@@ -238,8 +248,8 @@ impl Feed {
         };
         for cell in effects.filter_map(cell).collect::<BTreeSet<CellId>>() {
             if let Some(at) = view.notebook.position(&cell) {
-                let outputs = CellOutputs::of(self.form, path, &view.notebook.cells()[at]);
-                news.outputs.insert(cell, outputs.unwrap_or_else(|| CellOutputs::none(self.form)));
+                let outputs = SentCellOutputs::of(self.form, path, &view.notebook.cells()[at]);
+                news.outputs.insert(cell, outputs.unwrap_or_else(|| SentCellOutputs::none(self.form)));
             }
         }
         let conditions = conditions(&view);
@@ -255,13 +265,13 @@ impl Feed {
             self.known.review = view.review.clone();
             news.review = Some(reviewed(&view.review));
         }
-        news.status = told(&mut self.known.status, NotebookStatus::from(&*view));
+        news.status = if_changed(&mut self.known.status, NotebookStatus::from(&*view));
         Ok(())
     }
 }
 
-/// The value, if it is another than the one that was told.
-fn told<T: PartialEq + Clone>(known: &mut T, now: T) -> Option<T> {
+/// Returns the value if it differs from the one that was sent.
+fn if_changed<T: PartialEq + Clone>(known: &mut T, now: T) -> Option<T> {
     (*known != now).then(|| {
         known.clone_from(&now);
         now
@@ -275,7 +285,7 @@ fn conditions(view: &View) -> BTreeMap<CellId, CellCondition> {
     view.cells().into_iter().map(condition).collect()
 }
 
-/// What waits for review, without the outputs of deleted cells.
+/// The changes that wait for review, without the outputs of deleted cells.
 fn reviewed(review: &Review) -> Review {
     let mut review = review.clone();
     for cell in review.cells.values_mut() {
@@ -295,14 +305,14 @@ fn language(notebook: &Notebook) -> String {
     language.unwrap_or_else(|| "python".to_owned())
 }
 
-impl From<SessionState> for KernelState {
-    fn from(state: SessionState) -> KernelState {
+impl From<SessionState> for NotebookKernelState {
+    fn from(state: SessionState) -> NotebookKernelState {
         match state {
-            SessionState::Starting => KernelState::Starting,
-            SessionState::Idle => KernelState::Idle,
-            SessionState::Busy => KernelState::Busy,
-            SessionState::Silent => KernelState::Silent,
-            SessionState::Dead => KernelState::Dead,
+            SessionState::Starting => NotebookKernelState::Starting,
+            SessionState::Idle => NotebookKernelState::Idle,
+            SessionState::Busy => NotebookKernelState::Busy,
+            SessionState::Silent => NotebookKernelState::Silent,
+            SessionState::Dead => NotebookKernelState::Dead,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The small file list: the notebooks and folders of a folder, and new notebooks.
+//! The file list of the page: notebooks and folders of a folder, and new notebooks.
 
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use cellist_store::{Error, Problem, Store};
 use crate::error::Failure;
 use crate::protocol::follow::FolderListing;
 
-/// What stands in a folder, without what is hidden.
+/// Lists the notebooks and folders of a folder, without hidden ones.
 pub(super) fn list(folder: &Path) -> Result<FolderListing, Failure> {
     let failed = |error: io::Error| {
         Failure::bad_input(FailureKind::NoFolder, format!("{}: {error}", folder.display()))
@@ -22,9 +22,9 @@ pub(super) fn list(folder: &Path) -> Result<FolderListing, Failure> {
         if name.starts_with('.') {
             continue;
         }
-        // Links count as what they lead to.
-        let Ok(what) = fs::metadata(entry.path()) else { continue };
-        if what.is_dir() {
+        // Links are followed.
+        let Ok(target) = fs::metadata(entry.path()) else { continue };
+        if target.is_dir() {
             folders.push(name);
         } else if name.ends_with(".ipynb") {
             notebooks.push(name);
@@ -36,7 +36,7 @@ pub(super) fn list(folder: &Path) -> Result<FolderListing, Failure> {
     Ok(FolderListing { path: text(folder), parent: folder.parent().map(text), folders, notebooks })
 }
 
-/// Why a notebook cannot be opened, as precisely as the page has something to offer for it.
+/// The failure to open a notebook, with the kinds that the page handles.
 pub(super) fn cannot_open(error: Error) -> Failure {
     let kind = match error.problem() {
         Problem::NotANotebook(problem) => match problem {
@@ -60,12 +60,12 @@ pub(super) fn cannot_open(error: Error) -> Failure {
     failure
 }
 
-/// Makes a notebook with one empty cell, under a name that is free.
+/// Creates a notebook with one empty cell, under a free name.
 pub(super) fn create(store: &Store, folder: &Path, name: &str) -> Result<PathBuf, Failure> {
     if name.is_empty() || name.starts_with('.') || name.contains(['/', '\0']) {
         return Err(Failure::bad_input(
             FailureKind::BadName,
-            format!("a notebook cannot be called `{name}`"),
+            format!("`{name}` is not a valid name for a notebook"),
         ));
     }
     let stem = name.strip_suffix(".ipynb").unwrap_or(name);

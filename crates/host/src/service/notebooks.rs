@@ -1,4 +1,4 @@
-//! What is asked of open notebooks.
+//! Actions on open notebooks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use cellist_session::execution::Cancel;
 use cellist_session::sessions::SessionKey;
 use cellist_tools::{EditorReport, EditorSelection, EditorState};
 
-use super::run_queue::RunPlace;
+use super::run_queue::RunSlot;
 use super::turns::turns;
-use super::{Client, HostService};
+use super::{HostService, ServiceClient};
 use crate::error::Failure;
-use crate::protocol::follow::Focus;
+use crate::protocol::follow::PageFocus;
 use crate::protocol::notebook::{
-    NotebookAsk, NotebookContent, NotebookEdited, NotebookReply, NotebookState, OnNotebook,
+    EditReply, NotebookAction, NotebookContent, NotebookReply, NotebookRequest, NotebookState,
 };
 
 impl HostService {
@@ -27,19 +27,21 @@ impl HostService {
 
     pub(super) async fn on_notebook(
         &self,
-        client: &Client,
-        asked: OnNotebook,
-        place: Option<RunPlace>,
+        client: &ServiceClient,
+        asked: NotebookRequest,
+        place: Option<RunSlot>,
         cancel: Cancel,
     ) -> Result<NotebookReply, Failure> {
-        let OnNotebook { path, ask } = asked;
+        let NotebookRequest { path, ask } = asked;
         match ask {
-            NotebookAsk::Follow { clients, outputs } => {
+            NotebookAction::Follow { clients, outputs } => {
                 let whole = self.follow(client, path, clients, outputs).await?;
                 Ok(NotebookReply::Whole(Box::new(whole)))
             }
-            NotebookAsk::News => Ok(NotebookReply::News(Box::new(self.news(client, &path, cancel).await?))),
-            NotebookAsk::Present(focus) => {
+            NotebookAction::News => {
+                Ok(NotebookReply::News(Box::new(self.news(client, &path, cancel).await?)))
+            }
+            NotebookAction::Present(focus) => {
                 if let Some(document) = self.followed(client, &path) {
                     self.present(client, document.path(), &focus);
                 }
@@ -54,70 +56,72 @@ impl HostService {
 
     async fn on_document(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         document: Document,
-        ask: NotebookAsk,
-        place: Option<RunPlace>,
+        ask: NotebookAction,
+        place: Option<RunSlot>,
     ) -> Result<NotebookReply, Failure> {
         let done = |()| NotebookReply::Done;
         Ok(match ask {
-            NotebookAsk::Read(actor) => {
+            NotebookAction::Read(actor) => {
                 let notebook = match actor {
                     Some(actor) => document.read(actor).await?.0,
                     None => Arc::clone(&document.view().notebook),
                 };
                 NotebookReply::State(Box::new(state(&document.view(), notebook)))
             }
-            NotebookAsk::Submit { submission, author } => {
+            NotebookAction::Submit { submission, author } => {
                 match document.submit(submission, client.author(author)).await {
                     Ok(version) => NotebookReply::Version(version),
                     Err(error) => refusal(error)?,
                 }
             }
-            NotebookAsk::Edit { edit, base, author } => {
+            NotebookAction::Edit { edit, base, author } => {
                 let apply =
                     move |notebook: &mut Notebook, since: Option<&Snapshot>| edit.apply(notebook, since);
                 let edited = document.edit(base, author, apply).await?;
                 edited_reply(edited, |result, reply| reply.result = result)
             }
-            NotebookAsk::Overwrite { text, base, author } => overwrite(&document, text, base, author).await?,
-            NotebookAsk::Undo { undo, author } => {
+            NotebookAction::Overwrite { text, base, author } => {
+                overwrite(&document, text, base, author).await?
+            }
+            NotebookAction::Undo { undo, author } => {
                 let undone = document.undo(undo, client.author(author)).await?;
                 edited_reply(undone, |undone, reply| reply.undone = undone)
             }
-            NotebookAsk::Judge { verdict, scope, author } => {
+            NotebookAction::Judge { verdict, scope, author } => {
                 NotebookReply::Version(document.judge(verdict, scope, client.author(author)).await?)
             }
-            NotebookAsk::SetReview(is_on) => done(document.set_review(is_on).await?),
-            NotebookAsk::History => NotebookReply::History(document.history().await?),
-            NotebookAsk::Turns => NotebookReply::Turns(turns(document.history().await?)),
-            NotebookAsk::Cells(cells) => NotebookReply::Cells(document.contents(cells).await?),
-            NotebookAsk::Complete { code, cursor } => {
+            NotebookAction::SetReview(is_on) => done(document.set_review(is_on).await?),
+            NotebookAction::History => NotebookReply::History(document.history().await?),
+            NotebookAction::Turns => NotebookReply::Turns(turns(document.history().await?)),
+            NotebookAction::Cells(cells) => NotebookReply::Cells(document.contents(cells).await?),
+            NotebookAction::Complete { code, cursor } => {
                 let key = SessionKey::of_notebook(document.path());
                 let found = self.sessions.complete(&key, code, cursor).await.unwrap_or_default();
                 NotebookReply::Completion { matches: found.matches, start: found.start, end: found.end }
             }
-            NotebookAsk::Inspect { code, cursor } => {
+            NotebookAction::Inspect { code, cursor } => {
                 let key = SessionKey::of_notebook(document.path());
                 let found = self.sessions.inspect(&key, code, cursor).await.unwrap_or_default();
                 let text = found.data.get_text("text/plain").filter(|_| found.found);
                 NotebookReply::Inspection(text.map(|text| clean(text.as_bytes(), Ansi::Remove)))
             }
-            NotebookAsk::Run(cells) => {
-                let place = place.ok_or_else(|| Failure::internal("a run without a place in its queue"))?;
+            NotebookAction::Run(cells) => {
+                let place = place.ok_or_else(|| Failure::internal("a run was not queued"))?;
                 NotebookReply::Ran(self.run_for_page(client, document, cells, place).await?)
             }
-            NotebookAsk::Interrupt => done(self.interrupt_notebook(&document)?),
-            NotebookAsk::Restart => done(self.restart_notebook(&document).await?),
-            NotebookAsk::Follow { .. } | NotebookAsk::News | NotebookAsk::Present(_) => {
-                return Err(Failure::internal("a request of followers came to a document"));
+            NotebookAction::Interrupt => done(self.interrupt_notebook(&document)?),
+            NotebookAction::Restart => done(self.restart_notebook(&document).await?),
+            NotebookAction::Follow { .. } | NotebookAction::News | NotebookAction::Present(_) => {
+                return Err(Failure::internal("a feed request reached a document"));
             }
-            NotebookAsk::Save => done(document.save().await?),
+            NotebookAction::Save => done(document.save().await?),
         })
     }
 
-    /// Tells others and agents what a person at a page has in front of them. The notebook is attached.
-    fn present(&self, client: &Client, path: &Path, focus: &Focus) {
+    /// Shows the active cells of a page to other participants and to agents. Attaches the notebook.
+    fn present(&self, client: &ServiceClient, path: &Path, focus: &PageFocus) {
         self.presence.looks(path, client.owner(), client.author(None).actor, focus);
         let selection = EditorSelection {
             cells: focus.selected.iter().map(CellId::to_string).collect(),
@@ -127,8 +131,8 @@ impl HostService {
         self.toolbox.apply_report(EditorReport { active, selection, attach, detach: Vec::new() });
     }
 
-    /// A person at a page does not have a notebook in front of them any more.
-    pub(super) fn absent(&self, client: &Client, path: &Path) {
+    /// Records that a page has closed a notebook.
+    pub(super) fn absent(&self, client: &ServiceClient, path: &Path) {
         if !self.presence.leaves(path, client.owner()) {
             return;
         }
@@ -154,11 +158,11 @@ async fn overwrite(
     let whole = Notebook::parse(text.into_bytes(), Ids::seeded(document.view().version))
         .map_err(|error| Failure::bad_input(FailureKind::InvalidNotebook, error.to_string()))?;
     let edited = document.edit(Some(base), author, move |notebook, since| {
-        // A change of others since `base` cannot be told from one that the text takes out.
+        // After a change since `base`, it is unknown which differences the text intends.
         if since.is_some() {
             return Ok(false);
         }
-        // Equal cells keep their names.
+        // Equal cells keep their ids.
         *notebook = merge(notebook, notebook, &whole, OnConflict::Refuse)?.notebook;
         Ok(true)
     });
@@ -170,8 +174,8 @@ async fn overwrite(
     }
 }
 
-fn edited_reply<T>(edited: Edited<T>, add: impl FnOnce(T, &mut NotebookEdited)) -> NotebookReply {
-    let mut reply = NotebookEdited { changed: edited.changed, ..NotebookEdited::default() };
+fn edited_reply<T>(edited: Edited<T>, add: impl FnOnce(T, &mut EditReply)) -> NotebookReply {
+    let mut reply = EditReply { changed: edited.changed, ..EditReply::default() };
     add(edited.value, &mut reply);
     NotebookReply::Edited(Box::new(reply))
 }
@@ -185,7 +189,7 @@ fn state(view: &View, notebook: Arc<Notebook>) -> NotebookState {
     }
 }
 
-/// What a client can go on from is an answer; all else is a failure.
+/// Converts a refusal that a client can handle into a reply. All other errors are failures.
 fn refusal(error: DocumentError) -> Result<NotebookReply, Failure> {
     match error {
         DocumentError::Refused(Refusal::Behind { version, changes }) => {

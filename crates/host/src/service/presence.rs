@@ -1,4 +1,4 @@
-//! The participants of each notebook: people as their pages report, agents by the cells that they read and change.
+//! The participants of each notebook: users by the reports of their pages, agents by the cells that they read and change.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -12,54 +12,54 @@ use cellist_tools::CellsRead;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::protocol::follow::{Doing, Focus, Participant};
+use crate::protocol::follow::{PageFocus, Participant, ParticipantActivity};
 
-/// How long an agent is shown at a cell after it did something there.
+/// The time that an agent is shown at a cell after its last action there.
 const LINGERS: Duration = Duration::from_secs(6);
-/// How many cells an agent is shown to read at once; of more it is only said that it reads.
+/// Maximum cells that an agent is shown to read. With more, only the activity is shown.
 const MOST_READ: usize = 100;
 
 /// The participants, by notebook. Cheap to clone; all clones are one.
 #[derive(Clone, Debug)]
-pub(super) struct Presence(Arc<Inner>);
+pub(super) struct Presence(Arc<SharedPresence>);
 
 #[derive(Debug)]
-struct Inner {
-    here: Mutex<HashMap<PathBuf, BTreeMap<String, Entry>>>,
-    /// Wakes those who show participants.
+struct SharedPresence {
+    here: Mutex<HashMap<PathBuf, BTreeMap<String, PresenceEntry>>>,
+    /// Wakes the feeds.
     changes: watch::Sender<()>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct PresenceEntry {
     participant: Participant,
     until: Option<Instant>,
 }
 
 impl Default for Presence {
     fn default() -> Presence {
-        Presence(Arc::new(Inner { here: Mutex::default(), changes: watch::Sender::new(()) }))
+        Presence(Arc::new(SharedPresence { here: Mutex::default(), changes: watch::Sender::new(()) }))
     }
 }
 
 impl Presence {
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, BTreeMap<String, Entry>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, BTreeMap<String, PresenceEntry>>> {
         self.0.here.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes when participants may be others than they were.
+    /// Wakes after each possible change of participants.
     pub(super) fn changes(&self) -> watch::Receiver<()> {
         self.0.changes.subscribe()
     }
 
-    /// A person at a page looks at something.
-    pub(super) fn looks(&self, path: &Path, page: &OwnerId, actor: Actor, focus: &Focus) {
-        let doing = if focus.editing { Doing::Editing } else { Doing::Looking };
+    /// Records the active cells of a page.
+    pub(super) fn looks(&self, path: &Path, page: &OwnerId, actor: Actor, focus: &PageFocus) {
+        let doing = if focus.editing { ParticipantActivity::Editing } else { ParticipantActivity::Looking };
         let participant = Participant { actor, cells: focus.cell.iter().cloned().collect(), doing };
-        self.put(path, page.to_string(), Entry { participant, until: None });
+        self.put(path, page.to_string(), PresenceEntry { participant, until: None });
     }
 
-    /// A page is gone. Returns whether a person was there.
+    /// Removes a page. Returns whether it was present.
     pub(super) fn leaves(&self, path: &Path, page: &OwnerId) -> bool {
         let mut all = self.lock();
         let Some(here) = all.get_mut(path) else { return false };
@@ -71,33 +71,33 @@ impl Presence {
         was_there
     }
 
-    /// A cell was changed: an agent that changed it is there for a while.
+    /// Records a change. An agent is shown at its cell for a while.
     pub(super) fn changed(&self, path: &Path, change: &Change) {
         if change.actor.kind != ActorKind::Agent {
             return;
         }
-        let Some((cell, doing)) = change.effects.iter().rev().find_map(what) else { return };
+        let Some((cell, doing)) = change.effects.iter().rev().find_map(activity_of) else { return };
         self.agent(path, Participant { actor: change.actor.clone(), cells: vec![cell], doing });
     }
 
-    /// An agent read cells.
+    /// Records that an agent has read cells.
     pub(super) fn read(&self, glance: CellsRead) {
         let CellsRead { path, actor, cells } = glance;
         let cells = if cells.len() > MOST_READ { Vec::new() } else { cells };
-        self.agent(&path, Participant { actor, cells, doing: Doing::Reading });
+        self.agent(&path, Participant { actor, cells, doing: ParticipantActivity::Reading });
     }
 
     fn agent(&self, path: &Path, participant: Participant) {
         let key = format!("agent {}", participant.actor.id);
-        self.put(path, key, Entry { participant, until: Some(Instant::now() + LINGERS) });
+        self.put(path, key, PresenceEntry { participant, until: Some(Instant::now() + LINGERS) });
     }
 
-    fn put(&self, path: &Path, key: String, entry: Entry) {
+    fn put(&self, path: &Path, key: String, entry: PresenceEntry) {
         self.lock().entry(path.to_owned()).or_default().insert(key, entry);
         self.0.changes.send_replace(());
     }
 
-    /// The participants of a notebook, without the client that asks.
+    /// Returns the participants of a notebook, without the given client.
     pub(super) fn others(&self, path: &Path, client: &OwnerId) -> Vec<Participant> {
         let mut all = self.lock();
         let Some(here) = all.get_mut(path) else { return Vec::new() };
@@ -107,19 +107,19 @@ impl Presence {
         others.map(|(_, entry)| entry.participant.clone()).collect()
     }
 
-    /// When the next agent leaves a notebook.
+    /// Returns the time when the next agent disappears.
     pub(super) fn lingers(&self, path: &Path) -> Option<Instant> {
         self.lock().get(path)?.values().filter_map(|entry| entry.until).min()
     }
 }
 
-fn what(effect: &Effect) -> Option<(CellId, Doing)> {
+fn activity_of(effect: &Effect) -> Option<(CellId, ParticipantActivity)> {
     match effect {
-        Effect::Outputs { cell } => Some((cell.clone(), Doing::Running)),
+        Effect::Outputs { cell } => Some((cell.clone(), ParticipantActivity::Running)),
         Effect::Inserted { cell, .. }
         | Effect::Moved { cell, .. }
         | Effect::Retyped { cell, .. }
-        | Effect::Changed { cell, .. } => Some((cell.clone(), Doing::Editing)),
+        | Effect::Changed { cell, .. } => Some((cell.clone(), ParticipantActivity::Editing)),
         Effect::Deleted { .. } | Effect::Metadata { .. } => None,
     }
 }
@@ -137,7 +137,7 @@ mod tests {
             path,
             &one,
             person,
-            &Focus { cell: Some("a".into()), editing: true, ..Focus::default() },
+            &PageFocus { cell: Some("a".into()), editing: true, ..PageFocus::default() },
         );
         let change = Change {
             version: 1,
@@ -151,24 +151,24 @@ mod tests {
             let all = presence.others(path, client).into_iter();
             all.map(|other| (other.actor.id, other.doing)).collect::<Vec<_>>()
         };
-        let bot = ("bot".to_owned(), Doing::Running);
-        assert_eq!(seen(&two), [bot.clone(), ("page".to_owned(), Doing::Editing)]);
+        let bot = ("bot".to_owned(), ParticipantActivity::Running);
+        assert_eq!(seen(&two), [bot.clone(), ("page".to_owned(), ParticipantActivity::Editing)]);
         assert_eq!(seen(&one), [bot]);
         tokio::time::sleep_until(presence.lingers(path).unwrap()).await;
-        assert_eq!(seen(&two), [("page".to_owned(), Doing::Editing)]);
+        assert_eq!(seen(&two), [("page".to_owned(), ParticipantActivity::Editing)]);
         assert!(presence.leaves(path, &one) && !presence.leaves(path, &two));
         assert_eq!((seen(&two), presence.lingers(path)), (vec![], None));
     }
 
     #[test]
-    fn an_agent_that_reads_is_shown_at_what_it_reads_unless_that_is_almost_all() {
+    fn a_reading_agent_is_shown_at_its_cells_unless_there_are_too_many() {
         let (presence, path) = (Presence::default(), Path::new("/nb.ipynb"));
         let read = |count: usize| {
             let cells = (0..count).map(|number| CellId::from(format!("c{number}").as_str())).collect();
             let actor = Actor::new(ActorKind::Agent, "bot");
             presence.read(CellsRead { path: path.to_owned(), actor, cells });
             let seen = presence.others(path, &OwnerId("one".into()));
-            assert_eq!(seen.iter().map(|one| one.doing).collect::<Vec<_>>(), [Doing::Reading]);
+            assert_eq!(seen.iter().map(|one| one.doing).collect::<Vec<_>>(), [ParticipantActivity::Reading]);
             seen[0].cells.len()
         };
         assert_eq!((read(2), read(MOST_READ), read(MOST_READ + 1)), (2, MOST_READ, 0));

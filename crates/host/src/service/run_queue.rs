@@ -1,4 +1,4 @@
-//! The order of runs that pages begin: those of one notebook take turns, as they were asked for.
+//! The queue of page runs: runs of one notebook follow each other, in the order of their requests.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cellist_session::execution::{Cancel, Canceller};
 use tokio::sync::Notify;
 
-/// The runs of pages that are not done, by notebook. Cheap to clone; all clones are one.
+/// The unfinished runs of pages, by notebook. Cheap to clone; all clones are one.
 #[derive(Clone, Default)]
-pub(super) struct RunQueue(Arc<Mutex<HashMap<PathBuf, VecDeque<Queued>>>>);
+pub(super) struct RunQueue(Arc<Mutex<HashMap<PathBuf, VecDeque<QueuedRun>>>>);
 
-struct Queued {
+struct QueuedRun {
     number: u64,
     canceller: Canceller,
     turn: Arc<Notify>,
 }
 
-/// The place of a run in the queue of its notebook, until it is dropped.
-pub struct RunPlace {
+/// The slot of a run in the queue of its notebook. Dropping it starts the next run.
+pub struct RunSlot {
     queue: RunQueue,
     path: PathBuf,
     number: u64,
@@ -27,12 +27,12 @@ pub struct RunPlace {
 }
 
 impl RunQueue {
-    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, VecDeque<Queued>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PathBuf, VecDeque<QueuedRun>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the place behind all runs of the notebook that came before.
-    pub(super) fn enter(&self, path: PathBuf, number: u64) -> RunPlace {
+    /// Adds a run to the end of the notebook's queue.
+    pub(super) fn enter(&self, path: PathBuf, number: u64) -> RunSlot {
         let (canceller, cancel) = Cancel::channel();
         let turn = Arc::new(Notify::new());
         let mut all = self.lock();
@@ -40,12 +40,12 @@ impl RunQueue {
         if queue.is_empty() {
             turn.notify_one();
         }
-        queue.push_back(Queued { number, canceller, turn: turn.clone() });
+        queue.push_back(QueuedRun { number, canceller, turn: turn.clone() });
         drop(all);
-        RunPlace { queue: self.clone(), path, number, turn, cancel: Some(cancel) }
+        RunSlot { queue: self.clone(), path, number, turn, cancel: Some(cancel) }
     }
 
-    /// Interrupts the runs of a notebook, also those that wait. `false` without any.
+    /// Cancels the running and the queued runs of a notebook. Returns whether there were any.
     pub(super) fn cancel(&self, path: &Path) -> bool {
         let all = self.lock();
         let Some(queue) = all.get(path) else { return false };
@@ -54,14 +54,14 @@ impl RunQueue {
     }
 }
 
-impl RunPlace {
+impl RunSlot {
     /// Waits for the turn of the run.
     pub(super) async fn turn(&self) {
         self.turn.notified().await;
     }
 }
 
-impl Drop for RunPlace {
+impl Drop for RunSlot {
     fn drop(&mut self) {
         let mut all = self.queue.lock();
         let Some(queue) = all.get_mut(&self.path) else { return };
@@ -81,7 +81,7 @@ mod tests {
 
     use super::RunQueue;
 
-    async fn has_turn(place: &super::RunPlace) -> bool {
+    async fn has_turn(place: &super::RunSlot) -> bool {
         tokio::time::timeout(std::time::Duration::from_millis(20), place.turn()).await.is_ok()
     }
 

@@ -1,4 +1,4 @@
-//! Why a run ended early, in a line for the page.
+//! The reason why a run ended early, as one line for the page.
 
 use cellist_notebook::{CellId, Notebook};
 use cellist_output::Ansi;
@@ -6,11 +6,11 @@ use cellist_session::execution::{Raised, RunReport, Status};
 
 use crate::protocol::follow::RunStop;
 
-/// How many characters of an error a line about it holds.
+/// Maximum characters of an error in the line.
 const MOST_ERROR: usize = 120;
 
 impl RunStop {
-    /// The end of a run that ended early. A run that is cancelled between two cells has no cell that ended it.
+    /// Returns the reason if the run ended early. A run that was cancelled between two cells has no cell.
     pub(super) fn of(notebook: &Notebook, report: &RunReport) -> Option<RunStop> {
         let words = match report.status {
             Status::Ok => return None,
@@ -18,7 +18,7 @@ impl RunStop {
             Status::Timeout => "it took too long",
             Status::Cancelled => "interrupted",
         };
-        // A run ends as the cell does that ends it.
+        // The run has the status of the cell that ended it.
         let last = report.cells.last().filter(|last| last.report.status == report.status);
         let raised =
             last.and_then(|last| last.report.error.as_ref()).filter(|_| report.status == Status::Error);
@@ -51,12 +51,12 @@ mod tests {
 
     use super::*;
 
-    /// How a cell ended, and the name and message of its error.
-    type Ended<'a> = (Status, Option<(&'a str, &'a str)>);
+    /// The status of a cell, and the name and message of its error.
+    type CellEnding<'a> = (Status, Option<(&'a str, &'a str)>);
 
     /// A report on three cells, of which the first ones ran and ended like this.
-    fn report(status: Status, ran: &[Ended<'_>]) -> RunReport {
-        let cell = |(index, (status, raised)): (usize, &Ended<'_>)| {
+    fn report(status: Status, ran: &[CellEnding<'_>]) -> RunReport {
+        let cell = |(index, (status, raised)): (usize, &CellEnding<'_>)| {
             let error =
                 raised.map(|(ename, evalue)| json!({ "ename": ename, "evalue": evalue, "traceback": [] }));
             let report: Report = serde_json::from_value(json!({
@@ -102,7 +102,7 @@ mod tests {
             (Status::Timeout, vec![(Status::Timeout, interrupt)], Some((Some("a"), "it took too long", 2))),
             (Status::Cancelled, vec![(Status::Cancelled, interrupt)], Some((Some("a"), "interrupted", 2))),
             (Status::Cancelled, vec![ok], between(2)),
-            // This cell may fail, and the run went on behind it.
+            // This cell may fail, so the run continued after it.
             (Status::Cancelled, vec![ok, (Status::Error, raised)], between(1)),
             (Status::Cancelled, vec![], between(3)),
         ] {

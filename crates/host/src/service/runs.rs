@@ -1,4 +1,4 @@
-//! Cells of open notebooks, run in their sessions.
+//! Runs of cells of open notebooks, in their sessions.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use cellist_session::sessions::{Kind, RunFeed, RunRules, RunState, SessionCall, 
 use cellist_settings::KernelMode;
 use tokio::sync::watch;
 
-use super::calls::{Placed, StageLines};
-use super::run_queue::RunPlace;
-use super::{Client, HostService, blocking};
+use super::calls::{CallPlacement, StageLines};
+use super::run_queue::RunSlot;
+use super::{HostService, ServiceClient, blocking};
 use crate::error::Failure;
 use crate::protocol::follow::RunStop;
 use crate::protocol::request::{Event, Reply};
-use crate::protocol::run::NotebookRun;
+use crate::protocol::run::NotebookRunRequest;
 
-/// Stops a run when its client is not there any more to wait for it.
-struct Bound(Option<Canceller>);
+/// Cancels a run when its client stops waiting for it.
+struct CancelOnDrop(Option<Canceller>);
 
-impl Drop for Bound {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         if let Some(canceller) = &self.0 {
             canceller.cancel();
@@ -34,15 +34,15 @@ impl Drop for Bound {
 impl HostService {
     pub(super) async fn run(
         &self,
-        client: &Client,
-        run: NotebookRun,
+        client: &ServiceClient,
+        run: NotebookRunRequest,
         events: watch::Sender<Option<Event>>,
         mut cancel: Cancel,
     ) -> Result<Reply, Failure> {
-        let NotebookRun { path, cells, call, allow_errors, max_output, timing, author } = run;
+        let NotebookRunRequest { path, cells, call, allow_errors, max_output, timing, author } = run;
         let is_watched = call.is_watched;
         let passes = matches!(call.kind, Kind::Run { .. });
-        let Placed { key, order, stages } = self.place(client, &call, &mut cancel).await?;
+        let CallPlacement { key, order, stages } = self.place(client, &call, &mut cancel).await?;
         let attached = key.clone();
         let document = self.documents.open(&path).await?;
         let call = call.into_session_call(key.clone(), order, client.owner().clone());
@@ -50,13 +50,13 @@ impl HostService {
         let mut states = feed.watch();
         let batch = Batch { cells, call, allow_errors, max_output, timing, feed };
         let (canceller, stop) = Cancel::channel();
-        let mut bound = Bound(passes.then(|| canceller.clone()));
+        let mut bound = CancelOnDrop(passes.then(|| canceller.clone()));
         let sessions = self.sessions.clone();
-        // A task of its own: it goes on when nobody waits for it any more.
+        // In its own task, so that the run goes on when the client disconnects.
         let mut running = tokio::spawn(async move {
             let ran = document.run(&sessions, batch, author, stop).await;
             if passes {
-                // One that has ended by itself needs no end.
+                // Fails only for a session that has ended.
                 let _ = sessions.stop(&key).await;
             }
             ran
@@ -75,7 +75,7 @@ impl HostService {
                     if is_watched {
                         tell(&states.borrow());
                     }
-                    // The session of a notebook stays as long as its clients.
+                    // Keeps the session while the client is connected.
                     let _ = self.sessions.attach(client.owner(), &attached);
                     let mut report = ended.map_err(|_| run_lost())??;
                     report.notices.splice(0..0, stages.take());
@@ -92,18 +92,18 @@ impl HostService {
 }
 
 impl HostService {
-    /// Runs cells for a page when their turn has come, in the session that agents use too. Returns the reason of a run
-    /// that ended early.
+    /// Runs cells for a page when the run is first in the queue, in the session that agents use too. Returns the reason if
+    /// the run ended early.
     pub(super) async fn run_for_page(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         document: Document,
         cells: Vec<CellId>,
-        place: RunPlace,
+        place: RunSlot,
     ) -> Result<Option<RunStop>, Failure> {
         document.mark_waiting(cells.clone()).await?;
         let (service, client) = (self.clone(), client.clone());
-        // A task of its own: it goes on when the page is gone.
+        // In its own task, so that the run goes on when the page is closed.
         let running =
             tokio::spawn(async move { service.run_in_turn(&client, &document, cells, place).await });
         running.await.map_err(|_| run_lost())?
@@ -111,10 +111,10 @@ impl HostService {
 
     async fn run_in_turn(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         document: &Document,
         cells: Vec<CellId>,
-        mut place: RunPlace,
+        mut place: RunSlot,
     ) -> Result<Option<RunStop>, Failure> {
         let cancel = place.cancel.take().unwrap_or_else(Cancel::never);
         place.turn().await;
@@ -131,7 +131,7 @@ impl HostService {
 
     async fn page_batch(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         document: &Document,
         cells: Vec<CellId>,
     ) -> Result<Batch, Failure> {
@@ -187,7 +187,7 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Failure {
         match error {
             RunError::Document(error) => error.into(),
-            // The client was told of the cells that ended as they did.
+            // Events have already reported the finished cells.
             RunError::Session(error) | RunError::Stopped { error, .. } => error.into(),
         }
     }

@@ -1,4 +1,4 @@
-//! Tools, called by agents that have said who they are.
+//! Tool calls of agents, and the editor state.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,45 +14,45 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::{Client, HostService};
+use super::{HostService, ServiceClient};
 use crate::error::Failure;
-use crate::protocol::request::{ContextTold, Event, Reply};
+use crate::protocol::request::{ContextReply, Event, Reply};
 
-/// Who calls tools.
+/// The agents that have introduced themselves, by client.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Callers(Arc<Mutex<HashMap<OwnerId, Arc<Agent>>>>);
+pub(super) struct AgentRegistry(Arc<Mutex<HashMap<OwnerId, Arc<Agent>>>>);
 
-impl Callers {
+impl AgentRegistry {
     fn lock(&self) -> MutexGuard<'_, HashMap<OwnerId, Arc<Agent>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn introduce(&self, client: &Client, caller: Caller) {
+    pub(super) fn introduce(&self, client: &ServiceClient, caller: Caller) {
         let owner = client.owner();
         self.lock().insert(owner.clone(), Arc::new(Agent::new(caller, owner.clone())));
     }
 
-    pub(super) fn consent(&self, client: &Client, path: PathBuf) {
-        if let Some(agent) = self.who(client) {
+    pub(super) fn consent(&self, client: &ServiceClient, path: PathBuf) {
+        if let Some(agent) = self.agent(client) {
             agent.consent(path);
         }
     }
 
-    fn who(&self, client: &Client) -> Option<Arc<Agent>> {
+    fn agent(&self, client: &ServiceClient) -> Option<Arc<Agent>> {
         self.lock().get(client.owner()).cloned()
     }
 
-    pub(super) fn let_go(&self, client: &OwnerId) {
+    pub(super) fn remove(&self, client: &OwnerId) {
         let agent = self.lock().remove(client);
         drop(agent);
     }
 }
 
-/// How long something else is waited for; whoever asked asks again.
+/// The maximum wait for another editor state. The client then asks again.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 impl HostService {
-    /// What is in front of a person, as soon as that is something else.
+    /// Waits until the editor state differs from `known`.
     pub(super) async fn next_editor(&self, known: &EditorState, mut cancel: Cancel) -> Reply {
         let mut news = self.toolbox.watch_editor();
         tokio::select! {
@@ -63,27 +63,27 @@ impl HostService {
         Reply::Editor(Box::new(self.toolbox.editor()))
     }
 
-    /// What an agent is told of the notebook that is worked on.
+    /// Returns the state of the active notebook for an agent.
     pub(super) async fn context(
         &self,
         editor: &EditorState,
         redaction: &Redaction,
     ) -> Result<Reply, Failure> {
         let told = self.toolbox.context(editor, redaction).await?;
-        let told = told.map(|context| ContextTold { json: json!(context), text: context.text() });
+        let told = told.map(|context| ContextReply { json: json!(context), text: context.text() });
         Ok(Reply::Context(told.map(Box::new)))
     }
 
     pub(super) async fn use_tool(
         &self,
-        client: &Client,
+        client: &ServiceClient,
         tool: &str,
         arguments: &Value,
         events: watch::Sender<Option<Event>>,
         cancel: Cancel,
     ) -> Result<ToolAnswer, Failure> {
-        let agent = self.callers.who(client).ok_or_else(|| {
-            Failure::bad_input(FailureKind::UnknownCaller, "whoever calls a tool has to say first who it is")
+        let agent = self.callers.agent(client).ok_or_else(|| {
+            Failure::bad_input(FailureKind::UnknownCaller, "a tool call needs an introduction first")
         })?;
         let tool = ToolName::from_name(tool).ok_or_else(|| {
             Failure::bad_input(FailureKind::UnknownTool, format!("there is no tool `{tool}`"))
@@ -95,7 +95,7 @@ impl HostService {
             tokio::select! {
                 biased;
                 answer = &mut calling => return Ok(answer),
-                // The sender is held by this very function.
+                // Cannot fail: this function holds the sender.
                 Ok(()) = heard.changed() => {
                     let progress = heard.borrow_and_update().clone();
                     let progress = progress.map(|it| it.redacted(&agent.caller().redaction));

@@ -1,15 +1,15 @@
-//! Who did what to a notebook, as a person takes it in: turn by turn, the newest first.
+//! The history of a notebook as a list of turns, newest first.
 
 use cellist_live::Entry;
 
 use crate::protocol::follow::TurnSummary;
 
-/// How many turns are shown.
+/// Maximum number of turns.
 const MOST: usize = 50;
-/// How many deeds are told of one turn.
+/// Maximum number of changes of one turn.
 const MOST_DEEDS: usize = 12;
 
-/// The turns of a history, whose entries are oldest first.
+/// Groups the entries of a history, oldest first, into turns.
 pub(super) fn turns(entries: Vec<Entry>) -> Vec<TurnSummary> {
     let mut turns: Vec<TurnSummary> = Vec::new();
     for entry in entries.into_iter().rev() {
@@ -17,7 +17,7 @@ pub(super) fn turns(entries: Vec<Entry>) -> Vec<TurnSummary> {
         let is_undone = entry.undone_by.is_some();
         match turns.iter_mut().find(|turn| turn.turn == entry.turn) {
             Some(turn) => {
-                // Oldest first, as it was done.
+                // The changes of a turn are oldest first.
                 turn.deeds = deeds.chain(std::mem::take(&mut turn.deeds)).collect();
                 turn.is_undone &= is_undone;
             }

@@ -1,5 +1,5 @@
-//! `web/src/net/protocol.ts` is written from the Rust definitions of the protocol, so that there is one definition. The
-//! generator reads sources rather than compiled types: no crate of the product carries anything for it.
+//! Generates `web/src/net/protocol.ts` from the Rust definitions of the protocol. The generator reads sources, so that no
+//! crate needs code for it.
 
 mod render;
 mod sources;
@@ -8,10 +8,9 @@ use std::fs;
 
 use render::Writer;
 
-/// Enums of which the page sees a part: the variants that it reads. The requests that it may make are those that
-/// `allowed_from_page` allows.
+/// The variants that the page reads, of enums with more. For requests, `allowed_from_page` decides.
 const PARTS: &[(&str, &[&str])] = &[
-    ("Down", &["Done"]),
+    ("HostFrame", &["Done"]),
     ("Reply", &["Notebook", "Chat", "Folder", "Created"]),
     (
         "NotebookReply",
@@ -35,8 +34,8 @@ const PARTS: &[(&str, &[&str])] = &[
 fn the_types_of_the_page_are_those_of_the_protocol() {
     let path = testkit::repo_root().join("web/src/net/protocol.ts");
     let mut writer = Writer::new(PARTS);
-    writer.add("Up");
-    writer.add("Down");
+    writer.add("ClientFrame");
+    writer.add("HostFrame");
     let text = writer.text();
     if std::env::var_os("CELLIST_WRITE_PROTOCOL").is_some() {
         fs::write(&path, &text).unwrap();
@@ -45,6 +44,6 @@ fn the_types_of_the_page_are_those_of_the_protocol() {
     let differs = text.lines().zip(found.lines()).find(|(ours, theirs)| ours != theirs);
     assert!(
         text == found,
-        "web/src/net/protocol.ts is not what the protocol says; CELLIST_WRITE_PROTOCOL=1 writes it: {differs:?}"
+        "web/src/net/protocol.ts is outdated; CELLIST_WRITE_PROTOCOL=1 writes it: {differs:?}"
     );
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use cellist_host::{Error, Event, Host, HostClient, HostService, Reply, Request, Starter};
+use cellist_host::{Error, Event, Host, HostClient, HostService, HostStarter, Reply, Request};
 use cellist_tools::{CallProgress, Caller, EditorState, ToolAnswer, ToolName};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared};
@@ -21,7 +21,7 @@ pub enum ServiceLocation {
         /// The registration to look for.
         host: Host,
         /// The command that starts a host.
-        starter: Starter,
+        starter: HostStarter,
     },
     /// This process.
     Here(Box<HostService>),

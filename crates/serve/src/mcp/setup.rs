@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use cellist_host::{HostService, PageAsk};
+use cellist_host::{HostService, PageLinkRequest};
 use cellist_platform::aside::aside;
 use cellist_settings::{Home, Settings};
 use cellist_tools::prompt::{FOLDER, Prompts};
@@ -28,7 +28,11 @@ pub fn prompts(home: &Home, of_project: &[PathBuf]) -> (Prompts, Option<String>)
 
 /// The source for agents at the host's own address. They work in the folder that the page was first
 /// opened in.
-pub(crate) async fn at_host(home: &Home, ask: &PageAsk, service: HostService) -> io::Result<CellistSource> {
+pub(crate) async fn at_host(
+    home: &Home,
+    ask: &PageLinkRequest,
+    service: HostService,
+) -> io::Result<CellistSource> {
     let (home, environment, cwd) = (home.clone(), ask.environment.clone(), ask.folder.clone());
     let redaction = ask.redaction.clone();
     let deciding = aside(move || {

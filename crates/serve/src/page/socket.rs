@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket};
-use cellist_host::wire::{Down, Up};
+use cellist_host::wire::{ClientFrame, HostFrame};
 use cellist_platform::contained::contained;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -80,7 +80,7 @@ impl PageWriter {
 }
 
 impl ClientWriter for PageWriter {
-    fn encode(down: &Down) -> io::Result<Vec<u8>> {
+    fn encode(down: &HostFrame) -> io::Result<Vec<u8>> {
         Ok(serde_json::to_vec(down)?)
     }
 
@@ -128,12 +128,13 @@ impl PageSession {
 }
 
 /// Parses a message of a page. Pages may not make every request.
-fn read(text: &str) -> Result<Up, String> {
-    let up: Up = serde_json::from_str(text).map_err(|error| format!("unexpected message: {error}"))?;
+fn read(text: &str) -> Result<ClientFrame, String> {
+    let up: ClientFrame =
+        serde_json::from_str(text).map_err(|error| format!("unexpected message: {error}"))?;
     match &up {
-        Up::Ask { request, .. } if !request.allowed_from_page() => {
+        ClientFrame::Ask { request, .. } if !request.allowed_from_page() => {
             Err("a page may not make this request".to_owned())
         }
-        Up::Ask { .. } | Up::Cancel { .. } => Ok(up),
+        ClientFrame::Ask { .. } | ClientFrame::Cancel { .. } => Ok(up),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cellist_host::{Address, Host as Reach, HostService};
+use cellist_host::{Host as Reach, HostAddress, HostService};
 use cellist_kernel::guard::Guard;
 use cellist_live::Documents;
 use cellist_serve::{HostServer, IdlePolicy, ServeOptions};
@@ -49,7 +49,7 @@ impl Bed {
         Reach::of(&self.home, version)
     }
 
-    pub(crate) fn address(&self) -> Option<Address> {
+    pub(crate) fn address(&self) -> Option<HostAddress> {
         Reach::place(&self.home).said()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cellist_assistant::{Account, AnswerRules, ChatRequest, MessageId, StopScope};
 use cellist_host::{
-    AnswerEnding, Approval, ChatAsk, ChatReply, ConversationUpdate, Error, HostClient, Reply, Request,
+    AnswerEnding, Approval, ChatAction, ChatReply, ConversationUpdate, Error, HostClient, Reply, Request,
     TranscriptEntry,
 };
 use cellist_serve::IdlePolicy;
@@ -19,7 +19,7 @@ use crate::bed::{Bed, soon};
 
 const NOTEBOOK: &str = r#"{"cells": [{"cell_type": "code", "execution_count": null, "id": "a", "metadata": {}, "outputs": [], "source": "x = 1"}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}"#;
 
-async fn chat(client: &HostClient, ask: ChatAsk) -> Result<ChatReply, Error> {
+async fn chat(client: &HostClient, ask: ChatAction) -> Result<ChatReply, Error> {
     match soon(client.ask(Request::Chat(Box::new(ask)))).await? {
         Reply::Chat(reply) => Ok(reply),
         other => panic!("{other:?}"),
@@ -27,7 +27,7 @@ async fn chat(client: &HostClient, ask: ChatAsk) -> Result<ChatReply, Error> {
 }
 
 async fn open(client: &HostClient, notebook: &Path, is_new: bool) -> (String, usize) {
-    let ask = ChatAsk::Open { notebook: notebook.to_owned(), cell: None, is_new };
+    let ask = ChatAction::Open { notebook: notebook.to_owned(), cell: None, is_new };
     match chat(client, ask).await.unwrap() {
         ChatReply::Open { chat, told } => (chat, told),
         other => panic!("{other:?}"),
@@ -43,7 +43,7 @@ async fn hear(
 ) -> (Vec<TranscriptEntry>, usize) {
     let mut all = Vec::new();
     loop {
-        let ask = ChatAsk::Hear { chat: name.to_owned(), from, mark: Some(u64::MAX) };
+        let ask = ChatAction::Hear { chat: name.to_owned(), from, mark: Some(u64::MAX) };
         let ChatReply::Heard(ConversationUpdate { told, next, .. }) = chat(client, ask).await.unwrap() else {
             panic!("no news")
         };
@@ -110,7 +110,7 @@ async fn a_client_that_disconnects_finds_the_complete_answer_later() {
     let (name, told) = open(&client, &notebook, false).await;
     assert_eq!(told, 0);
     let ask = message(&models, &notebook, "change it");
-    chat(&client, ChatAsk::Send { chat: name.clone(), ask }).await.unwrap();
+    chat(&client, ChatAction::Send { chat: name.clone(), ask }).await.unwrap();
     hear(&client, &name, 0, |told| matches!(told, TranscriptEntry::Text(_))).await;
     drop(client);
     models.release();
@@ -124,7 +124,7 @@ async fn a_client_that_disconnects_finds_the_complete_answer_later() {
     let (all, next) = hear(&client, &name, 0, |told| matches!(told, TranscriptEntry::Question { .. })).await;
     assert!(matches!(&all[0], TranscriptEntry::Asked { words, .. } if words == "change it"), "{all:?}");
     let Some(TranscriptEntry::Question { id, .. }) = all.last() else { panic!("{all:?}") };
-    let verdict = ChatAsk::Approve { chat: name.clone(), call: id.clone(), verdict: Approval::No };
+    let verdict = ChatAction::Approve { chat: name.clone(), call: id.clone(), verdict: Approval::No };
     assert!(matches!(chat(&client, verdict).await.unwrap(), ChatReply::Done(true)));
     let (rest, _) = hear(&client, &name, next, |told| matches!(told, TranscriptEntry::Ended { .. })).await;
     assert!(
@@ -135,13 +135,13 @@ async fn a_client_that_disconnects_finds_the_complete_answer_later() {
 
     // Its change is undone by the turn's name.
     let TranscriptEntry::Asked { turn, .. } = &all[0] else { panic!("{all:?}") };
-    chat(&client, ChatAsk::Undo { chat: name.clone(), turn: turn.clone() }).await.unwrap();
+    chat(&client, ChatAction::Undo { chat: name.clone(), turn: turn.clone() }).await.unwrap();
     assert!(std::fs::read_to_string(&notebook).unwrap().contains("x = 1"));
 
     // A new conversation is empty, and the old one is deleted.
     let (other, told) = open(&client, &notebook, true).await;
     assert!(other != name && told == 0);
-    let gone = chat(&client, ChatAsk::Stop { chat: name, stop: StopScope::Answer }).await;
+    let gone = chat(&client, ChatAction::Stop { chat: name, stop: StopScope::Answer }).await;
     assert!(gone.unwrap_err().to_string().contains("there is no conversation"));
     drop(client);
     host.abort();
@@ -156,7 +156,7 @@ async fn a_host_stays_for_an_answer_without_clients() {
     let client = soon(HostClient::attach(&bed.seen_by("1.0"))).await.unwrap();
     let (name, _) = open(&client, &notebook, false).await;
     let ask = message(&models, &notebook, "think");
-    chat(&client, ChatAsk::Send { chat: name.clone(), ask }).await.unwrap();
+    chat(&client, ChatAction::Send { chat: name.clone(), ask }).await.unwrap();
     drop(client);
     models.wait_for(1);
     models.release();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use cellist_host::{Error, HostClient, Reply, Request, Stopped};
+use cellist_host::{Error, HostClient, Reply, Request, StopOutcome};
 use cellist_serve::IdlePolicy;
 
 use crate::bed::{Bed, soon};
@@ -17,10 +17,10 @@ async fn a_stopped_host_removes_socket_and_registration() {
     let socket = bed.address().unwrap().socket;
     assert!(socket.exists());
     let stopped = soon(bed.seen_by("1.0.0").stop()).await.unwrap();
-    assert!(matches!(stopped, Stopped::Left(state) if state.version == "1.0.0" && !state.background));
+    assert!(matches!(stopped, StopOutcome::Left(state) if state.version == "1.0.0" && !state.background));
     soon(host).await.unwrap();
     assert!(!socket.exists() && bed.address().is_none());
-    assert_eq!(soon(bed.seen_by("1.0.0").stop()).await.unwrap(), Stopped::Nobody);
+    assert_eq!(soon(bed.seen_by("1.0.0").stop()).await.unwrap(), StopOutcome::Nobody);
     assert_eq!(soon(bed.seen_by("1.0.0").state()).await.unwrap(), None);
 }
 

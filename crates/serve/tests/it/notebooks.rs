@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellist_host::{
-    Error, HostClient, NotebookAsk, NotebookEdit, NotebookEdited, NotebookNews, NotebookReply, NotebookWhole,
-    OnNotebook, OutputForm, Reply, Request,
+    EditReply, Error, FullNotebook, HostClient, NotebookAction, NotebookEdit, NotebookReply, NotebookRequest,
+    NotebookUpdate, OutputForm, Reply, Request,
 };
 use cellist_live::{Actor, ActorKind, Author, Op, Submission, Undo};
 use cellist_notebook::{CellRef, CellType, Operation, Revision};
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::bed::{Bed, soon};
 
-const FOLLOW: NotebookAsk = NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
+const FOLLOW: NotebookAction = NotebookAction::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
 
 /// A client with a notebook.
 struct Client {
@@ -29,26 +29,26 @@ impl Client {
         Client { link, path: path.to_owned(), author: Actor::new(ActorKind::Person, name).into() }
     }
 
-    fn request(&self, ask: NotebookAsk) -> Request {
-        Request::Notebook(Box::new(OnNotebook { path: self.path.clone(), ask }))
+    fn request(&self, ask: NotebookAction) -> Request {
+        Request::Notebook(Box::new(NotebookRequest { path: self.path.clone(), ask }))
     }
 
-    async fn ask(&self, ask: NotebookAsk) -> Result<NotebookReply, Error> {
+    async fn ask(&self, ask: NotebookAction) -> Result<NotebookReply, Error> {
         match soon(self.link.ask(self.request(ask))).await? {
             Reply::Notebook(reply) => Ok(reply),
             other => panic!("{other:?}"),
         }
     }
 
-    async fn follow(&self) -> NotebookWhole {
+    async fn follow(&self) -> FullNotebook {
         match self.ask(FOLLOW).await.unwrap() {
             NotebookReply::Whole(whole) => *whole,
             other => panic!("{other:?}"),
         }
     }
 
-    async fn news(&self) -> NotebookNews {
-        match self.ask(NotebookAsk::News).await.unwrap() {
+    async fn news(&self) -> NotebookUpdate {
+        match self.ask(NotebookAction::News).await.unwrap() {
             NotebookReply::News(news) => *news,
             other => panic!("{other:?}"),
         }
@@ -57,11 +57,11 @@ impl Client {
     async fn write(&self, base: u64, source: &str) -> NotebookReply {
         let op = Op::Write { cell: serde_json::from_value(json!("a")).unwrap(), source: source.into() };
         let submission = Submission { base, tag: None, ops: vec![op] };
-        self.ask(NotebookAsk::Submit { submission, author: Some(self.author.clone()) }).await.unwrap()
+        self.ask(NotebookAction::Submit { submission, author: Some(self.author.clone()) }).await.unwrap()
     }
 
-    async fn edit(&self, edit: NotebookEdit, base: Option<Revision>) -> Result<NotebookEdited, Error> {
-        match self.ask(NotebookAsk::Edit { edit, base, author: self.author.clone() }).await? {
+    async fn edit(&self, edit: NotebookEdit, base: Option<Revision>) -> Result<EditReply, Error> {
+        match self.ask(NotebookAction::Edit { edit, base, author: self.author.clone() }).await? {
             NotebookReply::Edited(edited) => Ok(*edited),
             other => panic!("{other:?}"),
         }
@@ -107,7 +107,7 @@ async fn changes_reach_other_clients_and_outdated_ones_are_refused_with_the_news
 
     // A client that cancels gets an answer.
     while !other.news().await.changes.iter().any(|change| change.version > newer) {}
-    let waiting = other.link.begin(other.request(NotebookAsk::News));
+    let waiting = other.link.begin(other.request(NotebookAction::News));
     waiting.stop().stop();
     assert!(matches!(soon(waiting.done()).await, Ok(Reply::Notebook(NotebookReply::News(_)))));
     drop((one, other));
@@ -121,7 +121,7 @@ async fn edits_are_saved_recorded_and_can_be_undone() {
     let path = notebook(&bed);
     let client = Client::new(&bed, &path, "one").await;
     client.follow().await;
-    let read = client.ask(NotebookAsk::Read(Some(client.author.actor.clone()))).await.unwrap();
+    let read = client.ask(NotebookAction::Read(Some(client.author.actor.clone()))).await.unwrap();
     let NotebookReply::State(first) = read else { panic!("{read:?}") };
     let on_disk = || fs::read_to_string(&path).unwrap();
 
@@ -142,9 +142,9 @@ async fn edits_are_saved_recorded_and_can_be_undone() {
     let none = NotebookEdit::Replace { old: "nowhere".into(), new: String::new() };
     assert!(matches!(client.edit(none, None).await, Err(Error::Refused(_))));
 
-    let history = client.ask(NotebookAsk::History).await.unwrap();
+    let history = client.ask(NotebookAction::History).await.unwrap();
     assert!(matches!(&history, NotebookReply::History(entries) if entries.len() == 2), "{history:?}");
-    let undo = NotebookAsk::Undo { undo: Undo::Last, author: Some(client.author.clone()) };
+    let undo = NotebookAction::Undo { undo: Undo::Last, author: Some(client.author.clone()) };
     let undone = client.ask(undo).await.unwrap();
     assert!(matches!(&undone, NotebookReply::Edited(edited) if edited.undone.len() == 1), "{undone:?}");
     assert!(on_disk().contains("x = 1") && on_disk().contains("y = 2"));

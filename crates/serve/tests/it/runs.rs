@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cellist_host::{
-    CallRequest, Event, HostClient, Named, NotebookAsk, NotebookReply, NotebookRun, OnNotebook, OutputForm,
-    Reply, Request,
+    CallRequest, Event, HostClient, NotebookAction, NotebookReply, NotebookRequest, NotebookRunRequest,
+    OutputForm, Reply, Request, SessionName,
 };
 use cellist_live::{Actor, ActorKind};
 use cellist_notebook::CellId;
@@ -45,7 +45,7 @@ async fn attached(bed: &Bed) -> HostClient {
 fn run(bed: &Bed, path: &Path, cells: &[&str]) -> Request {
     let reading = Reading::new(Limits::for_screen(), Ansi::Remove);
     let call = CallRequest {
-        session: Named { id: "nb".into(), cwd: Some(bed.scratch.path().to_owned()) },
+        session: SessionName { id: "nb".into(), cwd: Some(bed.scratch.path().to_owned()) },
         here: bed.scratch.path().to_owned(),
         kernel: KernelRequest::default(),
         kind: Kind::Notebook { path: path.to_owned() },
@@ -56,7 +56,7 @@ fn run(bed: &Bed, path: &Path, cells: &[&str]) -> Request {
         rules: RunRules { grace: LONG, ..RunRules::new(&Settings::default(), reading) },
         is_watched: true,
     };
-    Request::Run(Box::new(NotebookRun {
+    Request::Run(Box::new(NotebookRunRequest {
         path: path.to_owned(),
         cells: cells.iter().map(|cell| serde_json::from_value(json!(cell)).unwrap()).collect(),
         call,
@@ -176,8 +176,8 @@ async fn an_observer_receives_only_the_cells_that_change() {
         json!({ "cells": cells, "metadata": language, "nbformat": 4, "nbformat_minor": 5 }).to_string();
     let path = bed.scratch.write("nb.ipynb", &text);
     let (client, looker) = (attached(&bed).await, attached(&bed).await);
-    let about = |ask| Request::Notebook(Box::new(OnNotebook { path: path.clone(), ask }));
-    let follow = || NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
+    let about = |ask| Request::Notebook(Box::new(NotebookRequest { path: path.clone(), ask }));
+    let follow = || NotebookAction::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
     // A first run writes into the notebook's own values what its kernel is.
     ran(soon(client.ask(run(&bed, &path, &["c0"]))).await.unwrap());
     let Reply::Notebook(NotebookReply::Whole(whole)) = soon(looker.ask(about(follow()))).await.unwrap()
@@ -191,7 +191,7 @@ async fn an_observer_receives_only_the_cells_that_change() {
     let mut last = String::new();
     loop {
         let is_over = running.is_finished();
-        let pending = looker.begin(about(NotebookAsk::News));
+        let pending = looker.begin(about(NotebookAction::News));
         if is_over {
             // All events have arrived, or arrive at once.
             pending.stop().stop();
@@ -225,8 +225,8 @@ async fn ending_or_restarting_a_session_makes_all_cells_stale() {
     let path = notebook(&bed, &["x = 1"]);
     let (one, other) = (attached(&bed).await, attached(&bed).await);
     let open = async || {
-        let follow = NotebookAsk::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
-        let ask = OnNotebook { path: path.clone(), ask: follow };
+        let follow = NotebookAction::Follow { clients: Vec::new(), outputs: OutputForm::Whole };
+        let ask = NotebookRequest { path: path.clone(), ask: follow };
         let Reply::Notebook(NotebookReply::Whole(whole)) =
             soon(one.ask(Request::Notebook(Box::new(ask)))).await.unwrap()
         else {
@@ -240,7 +240,7 @@ async fn ending_or_restarting_a_session_makes_all_cells_stale() {
         cell.stale
     };
     assert!(open().await.last.is_none());
-    let session = || Named { id: "nb".into(), cwd: Some(bed.scratch.path().to_owned()) };
+    let session = || SessionName { id: "nb".into(), cwd: Some(bed.scratch.path().to_owned()) };
     for end in [Request::Restart(session()), Request::End(session())] {
         ran(soon(one.ask(run(&bed, &path, &["a"]))).await.unwrap());
         assert!(stale().await.is_empty());

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use cellist_host::{HostClient, PageAsk, Reply, Request};
+use cellist_host::{HostClient, PageLinkRequest, Reply, Request};
 use cellist_serve::IdlePolicy;
 use futures_util::{SinkExt, StreamExt};
 use hmac::{Hmac, KeyInit, Mac};
@@ -25,7 +25,7 @@ pub(crate) struct Site {
     pub(crate) path: PathBuf,
     port: u16,
     /// The environment for kernels and the keys of providers.
-    pub(crate) opened: PageAsk,
+    pub(crate) opened: PageLinkRequest,
 }
 
 impl Site {
@@ -39,7 +39,10 @@ impl Site {
         let path = bed.scratch.write("nb.ipynb", notebook.to_string());
         let path = fs::canonicalize(path).unwrap();
         let link = soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap();
-        let opened = PageAsk { folder: bed.scratch.path().canonicalize().unwrap(), ..PageAsk::default() };
+        let opened = PageLinkRequest {
+            folder: bed.scratch.path().canonicalize().unwrap(),
+            ..PageLinkRequest::default()
+        };
         let mut site = Site { bed, link, path, port: 0, opened };
         site.find_port().await;
         site

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use cellist_host::hello::{Answer, Greeting, Welcome, Wish};
-use cellist_host::{Error, HostClient, Starter, Stopped, frame};
+use cellist_host::hello::{ConnectAnswer, ConnectPurpose, Greeting, Welcome};
+use cellist_host::{Error, HostClient, HostStarter, StopOutcome, frame};
 use cellist_serve::IdlePolicy;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -11,8 +11,8 @@ use tokio::net::UnixStream;
 use crate::bed::{Bed, soon};
 
 /// Starts a process that never answers, in place of a host.
-fn nothing() -> Starter {
-    Starter { program: "/bin/false".into(), arguments: Vec::new() }
+fn nothing() -> HostStarter {
+    HostStarter { program: "/bin/false".into(), arguments: Vec::new() }
 }
 
 #[tokio::test]
@@ -34,14 +34,14 @@ async fn a_used_host_of_another_version_stays_and_the_error_has_a_hint() {
     let refused = soon(HostClient::attach_or_start(&bed.seen_by("1.0.0"), &nothing())).await.unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "the host that is running is cellist 0.9.0, this is cellist 1.0.0; it has 1 other client"
+        "the running host is cellist 0.9.0, this is cellist 1.0.0; it has 1 other client"
     );
     assert!(refused.hint().unwrap().contains("cellist stop"));
     let refused = soon(HostClient::attach(&bed.seen_by("1.0.0"))).await.unwrap_err();
     assert!(matches!(refused, Error::OtherVersion { .. }));
     assert_eq!(soon(bed.seen_by("1.0.0").state()).await.unwrap().unwrap().version, "0.9.0");
     let stopped = soon(bed.seen_by("1.0.0").stop()).await.unwrap();
-    assert!(matches!(stopped, Stopped::Left(state) if state.clients == 1));
+    assert!(matches!(stopped, StopOutcome::Left(state) if state.clients == 1));
     soon(running).await.unwrap();
     drop(user);
 }
@@ -56,7 +56,7 @@ async fn an_unknown_greeting_is_answered_and_a_malformed_one_ends_the_connection
     let greeting = serde_json::json!({ "cellist": "7.0.0", "wish": "levitate", "more": [1] });
     frame::write(&mut visit, &greeting).await.unwrap();
     let welcome: Welcome = soon(frame::read(&mut visit)).await.unwrap().unwrap();
-    assert_eq!((welcome.answer, welcome.host.version.as_str()), (Answer::Staying, "1.0.0"));
+    assert_eq!((welcome.answer, welcome.host.version.as_str()), (ConnectAnswer::Staying, "1.0.0"));
 
     for nonsense in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0, 0, 0, 2, b'{', b'}'], &[0, 0, 0, 9, b'{']] {
         let mut visit = UnixStream::connect(&socket).await.unwrap();
@@ -69,9 +69,11 @@ async fn an_unknown_greeting_is_answered_and_a_malformed_one_ends_the_connection
     }
 
     let mut visit = UnixStream::connect(&socket).await.unwrap();
-    frame::write(&mut visit, &Greeting { cellist: "1.0.0".into(), wish: Wish::Attach }).await.unwrap();
+    frame::write(&mut visit, &Greeting { cellist: "1.0.0".into(), wish: ConnectPurpose::Attach })
+        .await
+        .unwrap();
     let welcome: Welcome = soon(frame::read(&mut visit)).await.unwrap().unwrap();
-    assert_eq!(welcome.answer, Answer::Attached);
+    assert_eq!(welcome.answer, ConnectAnswer::Attached);
     frame::write(&mut visit, &serde_json::json!({ "ask": { "id": 1, "request": "levitate" } }))
         .await
         .unwrap();

@@ -2,7 +2,7 @@
 
 use cellist_assistant::StopScope;
 use cellist_host::{
-    AnswerEnding, Approval, ChatAsk, ChatReply, ConversationUpdate, HostClient, Reply, TokenUsage,
+    AnswerEnding, Approval, ChatAction, ChatReply, ConversationUpdate, HostClient, Reply, TokenUsage,
     TranscriptEntry,
 };
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ pub(super) async fn answer(
     // Another message may be answered before ours.
     let (mut is_ours, mut mark, mut before) = (false, None, 0);
     loop {
-        let hearing = chat(client, ChatAsk::Hear { chat: name.clone(), from, mark });
+        let hearing = chat(client, ChatAction::Hear { chat: name.clone(), from, mark });
         tokio::pin!(hearing);
         let reply = loop {
             let interrupted = async {
@@ -46,7 +46,7 @@ pub(super) async fn answer(
                         record.aside("note: the message was withdrawn before it was answered");
                         return record.end(setup, &AnswerEnding::Stopped, TokenUsage::default());
                     }
-                    chat(client, ChatAsk::Stop { chat: name.clone(), stop: StopScope::Answer }).await?;
+                    chat(client, ChatAction::Stop { chat: name.clone(), stop: StopScope::Answer }).await?;
                 }
             }
         };
@@ -78,7 +78,7 @@ pub(super) async fn answer(
                         visible(path)
                     ),
                 });
-                let no = ChatAsk::Approve { chat: name.clone(), call: id.clone(), verdict: Approval::No };
+                let no = ChatAction::Approve { chat: name.clone(), call: id.clone(), verdict: Approval::No };
                 chat(client, no).await?;
             }
             if let Some((ending, usage)) = record.take(told) {

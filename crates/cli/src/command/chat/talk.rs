@@ -2,7 +2,7 @@
 
 use cellist_assistant::StopScope;
 use cellist_host::{
-    Approval, ChatAsk, ChatReply, ConversationUpdate, HostClient, MessageId, Reply, TranscriptEntry,
+    Approval, ChatAction, ChatReply, ConversationUpdate, HostClient, MessageId, Reply, TranscriptEntry,
 };
 use cellist_settings::Home;
 use cellist_tools::Mode;
@@ -159,7 +159,7 @@ impl Screen<'_> {
                     }
                     stops += 1;
                     let stop = if stops > 1 { StopScope::Kernel } else { StopScope::Answer };
-                    chat(self.client, ChatAsk::Stop { chat: self.name.clone(), stop }).await?;
+                    chat(self.client, ChatAction::Stop { chat: self.name.clone(), stop }).await?;
                     continue;
                 }
             };
@@ -225,14 +225,14 @@ impl Screen<'_> {
             "a" | "A" | "always" => Approval::Always,
             _ => Approval::No,
         };
-        chat(self.client, ChatAsk::Approve { chat: self.name.clone(), call: call.to_owned(), verdict })
+        chat(self.client, ChatAction::Approve { chat: self.name.clone(), call: call.to_owned(), verdict })
             .await?;
         Ok(())
     }
 
     /// Interrupts what an answer has left running.
     async fn interrupt(&mut self) -> Result<(), CliError> {
-        let stop = ChatAsk::Stop { chat: self.name.clone(), stop: StopScope::Kernel };
+        let stop = ChatAction::Stop { chat: self.name.clone(), stop: StopScope::Kernel };
         let said = match chat(self.client, stop).await? {
             ChatReply::Done(true) => "interrupted",
             _ => "nothing that an answer has begun still runs",
@@ -246,7 +246,7 @@ impl Screen<'_> {
             self.say("there is no answer to take back");
             return Ok(());
         };
-        match chat(self.client, ChatAsk::Undo { chat: self.name.clone(), turn: turn.clone() }).await {
+        match chat(self.client, ChatAction::Undo { chat: self.name.clone(), turn: turn.clone() }).await {
             Ok(ChatReply::Restored { summary, is_any }) => {
                 self.say(&summary);
                 if is_any {
@@ -315,7 +315,7 @@ async fn hear(
     from: usize,
     mark: Option<u64>,
 ) -> Result<ConversationUpdate, CliError> {
-    match chat(client, ChatAsk::Hear { chat: name.to_owned(), from, mark }).await? {
+    match chat(client, ChatAction::Hear { chat: name.to_owned(), from, mark }).await? {
         ChatReply::Heard(heard) => Ok(heard),
         other => Err(unexpected(&Reply::Chat(other))),
     }

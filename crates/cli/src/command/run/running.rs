@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use cellist_host::{
-    CallRequest, Event, HostClient, Named, NotebookAsk, NotebookEdit, NotebookError, NotebookReply,
-    NotebookRun, OpenNotebook, Reply, Request, RunEvent, StartedKernel,
+    CallRequest, Event, HostClient, NotebookAction, NotebookEdit, NotebookError, NotebookReply,
+    NotebookRunRequest, OpenNotebook, Reply, Request, RunEvent, SessionName, StartedKernel,
 };
 use cellist_notebook::{CellId, Notebook};
 use cellist_output::Ansi;
@@ -172,7 +172,7 @@ impl Run<'_> {
         let ansi = if colour { Ansi::KeepColour } else { Ansi::Remove };
         let rules = RunRules::new(self.settings, Reading::new(limits(self.settings), ansi));
         Ok(CallRequest {
-            session: Named { id: format!("run-{}-{now}", std::process::id()), cwd: Some(cwd.clone()) },
+            session: SessionName { id: format!("run-{}-{now}", std::process::id()), cwd: Some(cwd.clone()) },
             here: cwd,
             kernel: self.arguments.kernel(wanted)?,
             kind: Kind::Run { path: Some(notebook) },
@@ -210,7 +210,7 @@ impl Run<'_> {
         }
         if let Some(source) = parameters {
             let edit = NotebookEdit::Parameters(source);
-            let edited = open.asked(NotebookAsk::Edit { edit, base: None, author: author() }).await?;
+            let edited = open.asked(NotebookAction::Edit { edit, base: None, author: author() }).await?;
             match edited {
                 NotebookReply::Edited(edited) => notices.extend(edited.result.notices),
                 other => return Err(host::unexpected(&Reply::Notebook(other))),
@@ -224,7 +224,7 @@ impl Run<'_> {
             notices.push(format!("there was nothing to run: {why}"));
         }
         let max_output = self.settings.notebook.max_output.filter(|_| !self.arguments.full_outputs);
-        let run = NotebookRun {
+        let run = NotebookRunRequest {
             path: open.file().to_owned(),
             cells,
             call,
@@ -241,7 +241,7 @@ impl Run<'_> {
     async fn follow(
         &self,
         client: &HostClient,
-        run: NotebookRun,
+        run: NotebookRunRequest,
         cancel: &mut Cancel,
         progress: &mut Progress,
     ) -> Result<RunReport, CliError> {

@@ -223,9 +223,9 @@ impl Serde {
                 text()?;
                 self.is_optional = true;
             }
-            // What is read more loosely than it is written.
+            // Affects only reading.
             Some("default" | "deny_unknown_fields" | "transparent") => {}
-            other => panic!("it is not known what serde({other:?}) does"),
+            other => panic!("unsupported attribute serde({other:?})"),
         }
         Ok(())
     }
@@ -249,7 +249,7 @@ fn renamed(name: &str, rule: Option<&str>) -> String {
     }
 }
 
-/// The documentation of something, as a comment in front of it.
+/// The first paragraph of the documentation, as a comment.
 fn doc(attributes: &[Attribute], indent: &str) -> String {
     let line = |attribute: &Attribute| match &attribute.meta {
         syn::Meta::NameValue(meta) if meta.path.is_ident("doc") => match &meta.value {
@@ -261,7 +261,8 @@ fn doc(attributes: &[Attribute], indent: &str) -> String {
         },
         _ => None,
     };
-    let lines: Vec<String> = attributes.iter().filter_map(line).collect();
+    let lines = attributes.iter().filter_map(line).take_while(|line| !line.is_empty());
+    let lines: Vec<String> = lines.collect();
     match lines.is_empty() {
         true => String::new(),
         false => format!("{indent}/** {} */\n", lines.join(" ")),

@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use cellist_host::{
-    Activity, Bar, CellCondition, CellOutputs, CellText, Effect, NotebookNews, NotebookWhole, SentOutputs,
-    follow,
+    Activity, Bar, CellCondition, CellText, Effect, FullNotebook, NotebookUpdate, SentCellOutputs,
+    SentOutputs, follow,
 };
 use cellist_notebook::{CellId, CellType};
 
@@ -69,8 +69,8 @@ impl CellStatusView {
 
 impl ViewerModel {
     /// Replaces the whole notebook.
-    pub(in crate::viewer) fn load(&mut self, whole: NotebookWhole) {
-        let NotebookWhole { language, version, cells, mut outputs, mut conditions, status, .. } = whole;
+    pub(in crate::viewer) fn load(&mut self, whole: FullNotebook) {
+        let FullNotebook { language, version, cells, mut outputs, mut conditions, status, .. } = whole;
         (self.replica.language, self.replica.version) = (language, version);
         self.arrange(cells);
         for at in 0..self.replica.cells.len() {
@@ -84,7 +84,7 @@ impl ViewerModel {
     }
 
     /// Applies changes. Returns false if that is not possible; the whole notebook must be loaded then.
-    pub(in crate::viewer) fn apply(&mut self, news: NotebookNews) -> bool {
+    pub(in crate::viewer) fn apply(&mut self, news: NotebookUpdate) -> bool {
         let effects: Vec<&Effect> = news.changes.iter().flat_map(|change| &change.effects).collect();
         let mut cells = self.replica.cells.clone();
         let is_followed = effects.iter().all(|effect| follow(&mut cells, effect).is_ok());
@@ -148,7 +148,7 @@ impl ViewerModel {
     }
 
     /// Fills a block from its cell. Without new outputs, the old ones stay.
-    fn fill(&mut self, at: usize, outputs: Option<Option<CellOutputs>>) {
+    fn fill(&mut self, at: usize, outputs: Option<Option<SentCellOutputs>>) {
         let (kind, text, language) = (
             self.replica.cells[at].kind,
             self.replica.cells[at].source.clone(),

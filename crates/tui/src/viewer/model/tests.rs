@@ -1,5 +1,5 @@
 use cellist_host::{
-    Bar, CellOutputs, CellText, Change, Effect, LastRun, NotebookNews, NotebookWhole, SentOutputs,
+    Bar, CellText, Change, Effect, FullNotebook, LastRun, NotebookUpdate, SentCellOutputs, SentOutputs,
 };
 use cellist_notebook::CellType;
 use cellist_output::{Output, StreamName};
@@ -10,7 +10,7 @@ use super::*;
 use crate::screen;
 
 /// A notebook of cells by their sources; those that begin with `#` are prose.
-fn whole(version: u64, sources: &[&str]) -> NotebookWhole {
+fn whole(version: u64, sources: &[&str]) -> FullNotebook {
     let cell = |(at, source): (usize, &&str)| {
         let kind = if source.starts_with('#') { CellType::Markdown } else { CellType::Code };
         CellText { id: format!("c{at}").as_str().into(), kind, source: (*source).to_owned() }
@@ -19,7 +19,7 @@ fn whole(version: u64, sources: &[&str]) -> NotebookWhole {
     let code = cells.iter().filter(|cell| cell.kind == CellType::Code);
     let kernel =
         json!({ "state": "none", "name": "", "id": null, "stuck": false, "stays": null, "gone": null });
-    NotebookWhole {
+    FullNotebook {
         path: "/nb.ipynb".into(),
         name: "nb.ipynb".into(),
         language: "python".into(),
@@ -35,7 +35,7 @@ fn whole(version: u64, sources: &[&str]) -> NotebookWhole {
     }
 }
 
-fn model(whole: &NotebookWhole) -> ViewerModel {
+fn model(whole: &FullNotebook) -> ViewerModel {
     let mut model = ViewerModel::new("nb.ipynb".into(), ImageSupport::WORDS);
     model.load(whole.clone());
     model
@@ -155,8 +155,8 @@ fn change(version: u64, effects: Vec<Effect>) -> Change {
     Change { version, actor, turn: None, tag: None, effects }
 }
 
-fn news(version: u64, effects: Vec<Effect>) -> NotebookNews {
-    NotebookNews { changes: vec![change(version, effects)], ..NotebookNews::default() }
+fn news(version: u64, effects: Vec<Effect>) -> NotebookUpdate {
+    NotebookUpdate { changes: vec![change(version, effects)], ..NotebookUpdate::default() }
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn changes_by_others_are_applied_and_the_selection_stays_on_its_cell() {
     let seen = shown(&mut model, 40, 8);
     assert!(seen.contains("▎│ c") && seen.contains("unsaved"), "{seen}");
     let status = NotebookStatus { saved: 2, ..NotebookStatus::default() };
-    model.apply(NotebookNews { status: Some(status), ..NotebookNews::default() });
+    model.apply(NotebookUpdate { status: Some(status), ..NotebookUpdate::default() });
     assert!(!shown(&mut model, 40, 8).contains("unsaved"));
 }
 
@@ -176,7 +176,7 @@ fn changes_by_others_are_applied_and_the_selection_stays_on_its_cell() {
 fn changes_that_cannot_be_applied_need_the_whole_notebook() {
     let mut model = model(&whole(1, &["a"]));
     let long = serde_json::from_value(json!({ "effect": "changed", "cell": "c0", "change": [500] })).unwrap();
-    let behind = NotebookNews { is_behind: true, ..NotebookNews::default() };
+    let behind = NotebookUpdate { is_behind: true, ..NotebookUpdate::default() };
     for news in [behind, news(2, vec![Effect::Metadata { cell: None }]), news(2, vec![long])] {
         assert!(!model.apply(news.clone()), "{news:?}");
     }
@@ -190,7 +190,7 @@ fn new_outputs_and_states_go_into_their_cells_and_the_rest_stays() {
     press(&mut model, "j");
     let outputs = |text: &str| {
         let outputs = SentOutputs::Whole(vec![Output::stream(StreamName::Stdout, text)]);
-        CellOutputs { outputs, count: Some(7) }
+        SentCellOutputs { outputs, count: Some(7) }
     };
     // One cell runs, one is new, and one is deleted.
     let new = Effect::Inserted {
@@ -201,7 +201,7 @@ fn new_outputs_and_states_go_into_their_cells_and_the_rest_stays() {
     };
     let effects = vec![new, Effect::Deleted { cell: "c0".into() }, Effect::Outputs { cell: "c1".into() }];
     let running = CellCondition { activity: Activity::Running, ..CellCondition::default() };
-    assert!(model.apply(NotebookNews {
+    assert!(model.apply(NotebookUpdate {
         outputs: [("c1".into(), outputs("said\n"))].into(),
         conditions: [("c1".into(), Some(running)), ("new".into(), Some(CellCondition::default()))].into(),
         ..news(2, effects)
@@ -216,7 +216,10 @@ fn new_outputs_and_states_go_into_their_cells_and_the_rest_stays() {
     let last =
         Some(LastRun { order: Some(7), success: true, status: Status::Ok, duration_ms: 420, ended_ms: 0 });
     let rests = CellCondition { last, ..CellCondition::default() };
-    model.apply(NotebookNews { conditions: [("c1".into(), Some(rests))].into(), ..NotebookNews::default() });
+    model.apply(NotebookUpdate {
+        conditions: [("c1".into(), Some(rests))].into(),
+        ..NotebookUpdate::default()
+    });
     assert!(!model.is_running());
     let seen = shown(&mut model, 40, 10);
     assert!(seen.contains("▎✓ [1] In[7] 0.42 s") && !seen.contains("rows"), "{seen}");
