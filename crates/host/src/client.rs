@@ -3,7 +3,7 @@
 mod connection;
 
 use cellist_platform::contained::contained;
-use cellist_session::execution::{Cancel, Canceller, Wish};
+use cellist_session::execution::{Cancel, CancelRequest, Canceller};
 use cellist_session::orders::ClientEnvironment;
 use tokio::sync::{oneshot, watch};
 
@@ -123,14 +123,14 @@ impl Pending {
 impl Stop {
     /// Interrupts the running code, again with each call. The answer still comes.
     pub fn stop(&self) {
-        self.pass_on(Wish::Stop);
+        self.pass_on(CancelRequest::Stop);
     }
 
     /// Passes a wish about the running code on. Over a socket, a wish that does not force is an interrupt.
-    pub fn pass_on(&self, wish: Wish) {
+    pub fn pass_on(&self, wish: CancelRequest) {
         match &self.0 {
             Means::Here(canceller) => canceller.pass_on(wish),
-            Means::Socket(connection, id) => connection.cancel(*id, wish == Wish::Force),
+            Means::Socket(connection, id) => connection.cancel(*id, wish == CancelRequest::Force),
         }
     }
 }

@@ -15,7 +15,8 @@ use cellist_session::execution::{
     Cancel, CellReport, KernelState, RunOutputs, RunReport, Status, Unsaved, count_failed,
 };
 use cellist_session::sessions::{
-    CallReport, Code, CodeReport, RunEvent, RunFeed, SessionCall, SessionError, Sessions, Stage, Step, Ticket,
+    CallReport, CellStep, Code, CodeReport, RunEvent, RunFeed, SessionCall, SessionError, Sessions, Stage,
+    Ticket,
 };
 use cellist_store::receipts::{Receipt, mark};
 
@@ -227,7 +228,7 @@ impl Run<'_> {
         let BegunCell { index, title, source, may_fail } = begun;
         let (position, count) = self.position;
         let mark = mark(&source);
-        self.batch.feed.tell(RunEvent::Began(Step {
+        self.batch.feed.tell(RunEvent::Began(CellStep {
             index,
             cell: id.to_string(),
             position,
@@ -261,7 +262,7 @@ impl Run<'_> {
         loop {
             tokio::select! {
                 biased;
-                wish = cancel.wish() => cell.ticket.canceller().pass_on(wish),
+                request = cancel.next_request() => cell.ticket.canceller().pass_on(request),
                 outcome = &mut done => return Ok(outcome?),
                 changed = view.changed(), if is_open => {
                     is_open = changed.is_ok();

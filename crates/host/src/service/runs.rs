@@ -7,8 +7,8 @@ use cellist_notebook::CellId;
 use cellist_output::{Ansi, Limits};
 use cellist_platform::FailureKind;
 use cellist_session::execution::{Cancel, Canceller, Reader, Reading};
-use cellist_session::orders::{CannotOrder, KernelRequest, Wanted};
-use cellist_session::sessions::{Kind, RunFeed, RunRules, RunState, SessionCall, SessionKey};
+use cellist_session::orders::{CannotOrder, KernelRequest, NotebookKernel};
+use cellist_session::sessions::{RunFeed, RunRules, RunState, SessionCall, SessionKey, SessionKind};
 use cellist_settings::KernelMode;
 use tokio::sync::watch;
 
@@ -41,7 +41,7 @@ impl HostService {
     ) -> Result<Reply, Failure> {
         let NotebookRun { path, cells, call, allow_errors, max_output, timing, author } = run;
         let is_watched = call.is_watched;
-        let passes = matches!(call.kind, Kind::Run { .. });
+        let passes = matches!(call.kind, SessionKind::Run { .. });
         let Placed { key, order, stages } = self.place(client, &call, &mut cancel).await?;
         let attached = key.clone();
         let document = self.documents.open(&path).await?;
@@ -81,7 +81,7 @@ impl HostService {
                     report.notices.splice(0..0, stages.take());
                     return Ok(Reply::Ran(Box::new(report)));
                 }
-                wish = cancel.wish() => canceller.pass_on(wish),
+                request = cancel.next_request() => canceller.pass_on(request),
                 changed = states.changed(), if is_open => {
                     is_open = changed.is_ok();
                     tell(&states.borrow_and_update());
@@ -144,7 +144,7 @@ impl HostService {
         let order = match self.sessions.order(&key) {
             Some(order) => order,
             None => {
-                let wanted = Wanted::of_metadata(&document.view().notebook.metadata());
+                let wanted = NotebookKernel::of_metadata(&document.view().notebook.metadata());
                 let folders = vec![client.page()?.folder()];
                 let request = KernelRequest { folders, wanted, ..KernelRequest::default() };
                 Arc::new(self.order(client, &key, request, &StageLines::default()).await?)
@@ -152,7 +152,7 @@ impl HostService {
         };
         let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::Person };
         let rules = RunRules { mode: KernelMode::Session, ..RunRules::new(&settings, reading) };
-        let kind = Kind::Notebook { path: document.path().to_owned() };
+        let kind = SessionKind::Notebook { path: document.path().to_owned() };
         Ok(Batch {
             cells,
             call: SessionCall::new(key, kind, order, rules),

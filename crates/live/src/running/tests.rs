@@ -38,7 +38,7 @@ impl Desk {
         let path = scratch.write("nb.ipynb", notebook);
         let documents = Documents::new(Store::new(Home::at(scratch.path().join("home"))));
         let document = documents.open(&path).await.unwrap();
-        kernels.sessions.tell_notebooks(Arc::new(documents.clone()));
+        kernels.sessions.set_notebooks(Arc::new(documents.clone()));
         Desk { scratch, documents, document, kernels }
     }
 

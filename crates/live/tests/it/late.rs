@@ -7,7 +7,7 @@ use cellist_live::{Actor, ActorKind, Author, Batch, Document, Documents};
 use cellist_notebook::{CellId, Notebook};
 use cellist_output::{Output, StreamName};
 use cellist_session::execution::Cancel;
-use cellist_session::sessions::{Kind, RunFeed, SessionCall, SessionKey};
+use cellist_session::sessions::{RunFeed, SessionCall, SessionKey, SessionKind};
 use testkit::until;
 
 use crate::bed::Bed as Files;
@@ -35,7 +35,7 @@ impl Desk {
         let files = Files::new(&sources);
         let documents = Documents::new(files.store.clone());
         let document = documents.open(&files.path).await.unwrap();
-        bed.sessions.tell_notebooks(Arc::new(documents.clone()));
+        bed.sessions.set_notebooks(Arc::new(documents.clone()));
         Desk { files, bed, documents, document, max_output: None }
     }
 
@@ -49,7 +49,7 @@ impl Desk {
     }
 
     pub(super) fn call(&self, code: &[&str]) -> SessionCall {
-        let kind = Kind::Notebook { path: self.document.path().to_owned() };
+        let kind = SessionKind::Notebook { path: self.document.path().to_owned() };
         SessionCall { key: self.key(), kind, ..self.bed.call("s", code) }
     }
 

@@ -10,8 +10,10 @@ use cellist_notebook::{CellId, Notebook};
 use cellist_output::{CellEnding, ranges};
 use cellist_session::cells::{is_run, may_fail, why_nothing};
 use cellist_session::execution::{CellReport, Limit, RunReport, Status};
-use cellist_session::orders::Wanted;
-use cellist_session::sessions::{Kind, RunFeed, RunState, SessionCall, SessionError, SessionKey, Stage};
+use cellist_session::orders::NotebookKernel;
+use cellist_session::sessions::{
+    RunFeed, RunState, SessionCall, SessionError, SessionKey, SessionKind, Stage,
+};
 use cellist_settings::Settings;
 use cellist_store::artifact::ArtifactOrigin;
 
@@ -106,13 +108,13 @@ impl Toolbox {
         }
         let key = not_within(call, SessionKey::of_notebook(path))?;
         let settings = self.settings(call.agent, &key.cwd).await?;
-        let wanted = Wanted::of_metadata(&before.metadata());
+        let wanted = NotebookKernel::of_metadata(&before.metadata());
         let order = self.order(call.caller(), &key, wanted, false).await;
         let order = order.map_err(|error| open.refuse(&error, error.hint()))?;
         let time = run.timeout.map(|time| Duration::from_secs_f64(time.0.max(0.1)));
         let mut work = session_call(call, key, order, Vec::new(), &settings, run.budget);
         work.rules.limit = Limit::from(time);
-        let kind = Kind::Notebook { path: path.to_owned() };
+        let kind = SessionKind::Notebook { path: path.to_owned() };
         let batch = Batch {
             cells,
             call: SessionCall { kind, owner: None, ..work },

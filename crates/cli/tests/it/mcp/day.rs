@@ -233,7 +233,10 @@ fn a_day_on(backend: Backend, format: Format) {
     let told = day.refused("update_notebook_cell", updated(&total, "total = sum(sales) - 1\ntotal"));
     assert!(told.contains("sum(sales) - 1") && told.contains("sum(sales) + 1"), "{told}");
     let told = day.refused("update_notebook_cell", updated(&total, "total = sum(sales)\ntotal"));
-    assert!(told.starts_with(&format!("Error: day.ipynb: Changed nothing: others have changed code {place}")), "{told}");
+    assert!(
+        told.starts_with(&format!("Error: day.ipynb: Changed nothing: others have changed code {place}")),
+        "{told}"
+    );
     assert!(told.contains(&format!("Cell {} is now:\ntotal = sum(sales) + 1\ntotal\n", at[2])), "{told}");
     let told = day.told("update_notebook_cell", updated(&total, "total = sum(sales)\ntotal"));
     assert!(told.starts_with(&format!("Replaced the source of code {place}")), "{told}");

@@ -1,8 +1,8 @@
 //! Sessions on kernels that do as they are told.
 
-#[path = "../../../../session/src/told.rs"]
+#[path = "../../../../session/src/scripted_kernel.rs"]
 #[allow(dead_code, reason = "shared with the tests of sessions")]
-mod told;
+mod scripted_kernel;
 
 mod lingering;
 
@@ -14,7 +14,7 @@ use cellist_kernel::{Death, Error, Future, Order, Result, Started, State};
 use cellist_output::{Ansi, Limits};
 use cellist_session::execution::Reading;
 use cellist_session::sessions::{
-    Kind, Launcher, Means, Policy, RunRules, SessionCall, SessionKey, Sessions, Workplace,
+    Launcher, Policy, RunRules, SessionCall, SessionKey, SessionKind, SessionServices, Sessions, Workplace,
 };
 use cellist_settings::{Home, Retention, Settings};
 use cellist_store::artifact::Artifacts;
@@ -22,7 +22,7 @@ use testkit::Scratch;
 use tokio::sync::watch;
 
 use lingering::Lingering;
-use told::Told;
+use scripted_kernel::ScriptedKernel;
 
 pub(super) struct Kernels {
     pub(super) sessions: Sessions,
@@ -48,7 +48,7 @@ impl Launcher for Mill {
             if let Some(error) = self.failures.lock().unwrap().pop_front() {
                 return Err(error);
             }
-            let mut kernel = Told::new();
+            let mut kernel = ScriptedKernel::new();
             kernel.deaf = self.is_deaf;
             *self.last.lock().unwrap() = Some(kernel.state.clone());
             Ok(Started { kernel: Box::new(Lingering::new(kernel)), notices: Vec::new() })
@@ -78,7 +78,7 @@ impl Kernels {
         let (mill, scratch) = (Arc::new(mill), Scratch::new());
         let home = Home::at(scratch.path());
         let artifacts = Artifacts::new(&home, Retention::default());
-        let means = Means {
+        let means = SessionServices {
             launcher: mill.clone(),
             home,
             artifacts: artifacts.clone(),
@@ -94,5 +94,5 @@ impl Kernels {
 pub(super) fn call(session: &str) -> SessionCall {
     let order = Order::new(Way::Runner { python: "/py".into() }, "/");
     let rules = RunRules::new(&Settings::default(), Reading::new(Limits::for_screen(), Ansi::Remove));
-    SessionCall::new(SessionKey::new(session, "/"), Kind::Tool, order.into(), rules)
+    SessionCall::new(SessionKey::new(session, "/"), SessionKind::Tool, order.into(), rules)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use cellist_output::{Output, StreamName};
 use cellist_session::execution::{Limit, MAX_OUTPUT, OnStuck};
-use cellist_session::sessions::{Kind, RetryOnCrash};
+use cellist_session::sessions::{RetryOnCrash, SessionKind};
 use cellist_store::receipts::Receipts;
 use serde_json::{Value, json};
 use testkit::until;
@@ -46,7 +46,7 @@ impl Desk {
     fn whole(&self, session: &str) -> Batch {
         let cells = self.document.view().notebook.cells().iter().map(|cell| cell.id().clone()).collect();
         let mut call = call(session);
-        call.kind = Kind::Run { path: Some(self.document.path().to_owned()) };
+        call.kind = SessionKind::Run { path: Some(self.document.path().to_owned()) };
         (call.rules.on_stuck, call.rules.retry) = (Some(OnStuck::Kill), RetryOnCrash::Never);
         Batch { cells, call, max_output: Some(MAX_OUTPUT), timing: false, ..batch(&[]) }
     }
