@@ -1,5 +1,5 @@
-//! A change of one text, as pages send it: which stretches stay and which give way to what. Lengths count
-//! UTF-16 units, as browsers do, and `\n` is the only line break.
+//! A change of one text, as pages send it: the ranges that stay and the replacements. Lengths count UTF-16 units,
+//! as browsers do. `\n` is the only line break.
 
 mod json;
 mod pairs;
@@ -10,20 +10,20 @@ use std::ops::Range;
 
 use cellist_notebook::hunks;
 
-/// What a text of one exact length becomes.
+/// A change of a text of one exact length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ChangeSet {
     parts: Vec<Part>,
 }
 
-/// A stretch of the text. None is empty, and no two neighbours are of one kind.
+/// A range of the text. No part is empty, and neighbours differ in kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Part {
     Keep(usize),
     Replace { removed: usize, inserted: String },
 }
 
-/// Why a change cannot be made.
+/// Why a change does not fit a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum BadChange {
@@ -35,24 +35,24 @@ pub enum BadChange {
     OutOfRange { start: usize, end: usize, length: usize },
 }
 
-/// Which of two changes made at one place comes first in the text.
+/// Which of two insertions at the same place comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The one that is asked.
+    /// This one.
     First,
     /// The other one.
     Second,
 }
 
 impl ChangeSet {
-    /// Leaves a text of `length` units as it is.
+    /// Returns a change that leaves a text of `length` units unchanged.
     pub fn identity(length: usize) -> ChangeSet {
         let mut change = ChangeSet::default();
         change.keep(length);
         change
     }
 
-    /// Puts `inserted` in the place of the units `range` of a text of `length` units.
+    /// Replaces the units `range` of a text of `length` units by `inserted`.
     pub fn replace(length: usize, range: Range<usize>, inserted: &str) -> Result<ChangeSet, BadChange> {
         let Range { start, end } = range;
         if start > end || end > length {
@@ -65,14 +65,13 @@ impl ChangeSet {
         Ok(change)
     }
 
-    /// A small change that turns `before` into `after`: by lines, and within changed lines from the first
-    /// character that differs to the last.
+    /// Returns a small change from `before` to `after`: by lines, and within changed lines by characters.
     pub fn between(before: &str, after: &str) -> ChangeSet {
         let (old, new) = (starts(before), starts(after));
         let mut change = ChangeSet::default();
         let mut at = 0;
         for hunk in hunks(before, after) {
-            // The last line has no newline behind it, so what is changed at the end takes the one before it.
+            // The last line has no line break, so a change at the end includes the one before it.
             let at_end = hunk.before.end == old.len();
             let range = |starts: &[usize], text: &str, lines: Range<usize>| match at_end {
                 false => starts[lines.start]..starts[lines.end],
@@ -92,22 +91,22 @@ impl ChangeSet {
         change
     }
 
-    /// The length of the texts that it can be made on, in UTF-16 units.
+    /// The required length of the text, in UTF-16 units.
     pub fn length_before(&self) -> usize {
         self.parts.iter().map(Part::before).sum()
     }
 
-    /// The length of what comes out of it.
+    /// The length of the result.
     pub fn length_after(&self) -> usize {
         self.parts.iter().map(Part::after).sum()
     }
 
-    /// Whether it changes nothing.
+    /// Whether the text stays unchanged.
     pub fn is_identity(&self) -> bool {
         self.parts.iter().all(|part| matches!(part, Part::Keep(_)))
     }
 
-    /// All text that it puts in.
+    /// Returns the inserted texts.
     pub fn inserted(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Replace { inserted, .. } if !inserted.is_empty() => Some(inserted.as_str()),
@@ -115,7 +114,7 @@ impl ChangeSet {
         })
     }
 
-    /// Makes the change.
+    /// Applies the change.
     pub fn apply(&self, text: &str) -> Result<String, BadChange> {
         let mut out = String::with_capacity(text.len());
         self.walk(text, |part, old| match part {
@@ -125,7 +124,7 @@ impl ChangeSet {
         Ok(out)
     }
 
-    /// The change that takes this one back, for the text that this one was made on.
+    /// Returns the inverse change; `text` is the text before this one.
     pub fn invert(&self, text: &str) -> Result<ChangeSet, BadChange> {
         let mut inverse = ChangeSet::default();
         self.walk(text, |part, old| match part {
@@ -135,8 +134,8 @@ impl ChangeSet {
         Ok(inverse)
     }
 
-    /// Where a position of the old text is in the new one. `order` says whether it stays before or goes
-    /// behind what is put in exactly there.
+    /// Maps a position of the old text to the new one. `order` decides whether it stays before or goes behind an
+    /// insertion exactly there.
     pub fn map_position(&self, position: usize, order: Order) -> usize {
         let (mut old, mut new) = (0, 0);
         for part in &self.parts {
@@ -154,9 +153,9 @@ impl ChangeSet {
         new + position.saturating_sub(old)
     }
 
-    /// Gives each part together with the stretch of `text` that it is about.
+    /// Calls `each` with every part and its range of `text`.
     fn walk<'a>(&'a self, text: &'a str, mut each: impl FnMut(&'a Part, &'a str)) -> Result<(), BadChange> {
-        // Nothing may be done before it is clear that all can be.
+        // Checks all parts before the first call.
         let mut stretches = Vec::with_capacity(self.parts.len());
         let (mut rest, mut at) = (text, 0);
         for part in &self.parts {
@@ -219,17 +218,17 @@ impl Part {
     }
 }
 
-/// How many UTF-16 units a text has.
+/// Returns the length of a text in UTF-16 units.
 pub fn units(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
 }
 
-/// Where a number of units ends in a text, in bytes.
+/// A position in a text, by UTF-16 units.
 enum Place {
     At(usize),
-    /// Within a character that takes two units.
+    /// Inside a surrogate pair.
     Inside,
-    /// The text has fewer.
+    /// Past the end of the text.
     Beyond,
 }
 
@@ -251,7 +250,7 @@ fn byte_at(text: &str, wanted: usize) -> Place {
     }
 }
 
-/// Where each line begins, in bytes.
+/// Returns the byte offset of each line.
 fn starts(text: &str) -> Vec<usize> {
     let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
     std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect()

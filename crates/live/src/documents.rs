@@ -1,4 +1,4 @@
-//! All notebooks that are open in this process: each file once, whatever path leads to it.
+//! The open notebooks of this process. Each file is open once, under any path.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use super::state::State;
 use super::task::Task;
 use super::watcher::FolderWatch;
 
-/// Those who ask wait when this many questions are open; each is answered in well under a millisecond.
+/// Capacity of the command channel; a full channel makes callers wait. Each command takes well under a millisecond.
 const COMMANDS: usize = 64;
 
-/// The open notebooks of a process. Cheap to clone; all clones are one.
+/// The open notebooks of a process. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Documents {
     store: Store,
@@ -30,20 +30,20 @@ pub struct Documents {
     is_reviewing: bool,
 }
 
-/// A file that is open, or about to be.
+/// A file that is open or being opened.
 #[derive(Debug)]
 enum Slot {
-    /// Someone is opening it; the channel closes when that is done.
+    /// Another caller is opening it; the channel closes when that is done.
     Opening(watch::Receiver<()>),
     Open {
         commands: mpsc::WeakSender<Command>,
         view: watch::Receiver<Arc<View>>,
-        /// Closes when all is saved; the value is the path of a copy of content that could not be saved.
+        /// Closes when all is saved. The value is the path of a copy, if the save failed.
         ended: watch::Receiver<Option<PathBuf>>,
     },
 }
 
-/// What to do about a file.
+/// How to open a file.
 enum Step {
     Use(Document),
     Wait(watch::Receiver<()>),
@@ -51,7 +51,7 @@ enum Step {
     Open(Opening),
 }
 
-/// Says that a file is being opened, until it is dropped.
+/// Marks a file as being opened, until dropped.
 struct Opening {
     slots: Arc<Mutex<HashMap<PathBuf, Slot>>>,
     path: PathBuf,
@@ -59,29 +59,29 @@ struct Opening {
 }
 
 impl Documents {
-    /// Notebooks of a store.
+    /// Creates an empty set of notebooks on a store.
     pub fn new(store: Store) -> Documents {
         Documents { store, slots: Arc::default(), is_reviewing: true }
     }
 
-    /// Says whether changes of agents wait for review in notebooks of which nobody has said so.
+    /// Sets whether changes of agents wait for review, in notebooks without their own choice.
     #[must_use]
     pub fn reviewing(self, is_reviewing: bool) -> Documents {
         Documents { is_reviewing, ..self }
     }
 
-    /// Where they are kept.
+    /// Returns the store.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// Opens a notebook, or gives a handle on the one that is open. Needs a runtime.
+    /// Opens a notebook, or returns a handle on the open one. Needs a tokio runtime.
     pub async fn open(&self, path: &Path) -> Result<Document> {
         let real = self.store.real_path(path)?;
         loop {
             match self.step(&real) {
                 Step::Use(document) => return Ok(document),
-                // Whatever comes of it, there is something new to see.
+                // The channel closes in any case; then the slot is read again.
                 Step::Wait(mut done) => drop(done.changed().await),
                 Step::WaitForEnd(mut ended) => while ended.changed().await.is_ok() {},
                 Step::Open(opening) => return self.begin(opening).await,
@@ -89,7 +89,7 @@ impl Documents {
         }
     }
 
-    /// The notebooks that are open.
+    /// Returns the open notebooks.
     pub fn list(&self) -> Vec<Document> {
         let mut open: Vec<Document> = lock(&self.slots)
             .iter()
@@ -102,7 +102,7 @@ impl Documents {
         open
     }
 
-    /// Saves and closes all notebooks, also those with other handles. Returns the copies of notebooks that could not be
+    /// Saves and closes all notebooks, even with other handles. Returns the copies of notebooks that could not be
     /// saved.
     pub async fn close(&self) -> Vec<PathBuf> {
         let (mut opening, mut ends) = (Vec::new(), Vec::new());
@@ -145,7 +145,7 @@ impl Documents {
         Step::Open(Opening { slots: Arc::clone(&self.slots), path: real.to_owned(), _done: tell })
     }
 
-    /// A handle, unless the task takes no commands any more.
+    /// Returns a handle, unless the task has stopped accepting commands.
     fn handle(
         &self,
         path: &Path,
@@ -163,7 +163,7 @@ impl Documents {
 
     async fn begin(&self, opening: Opening) -> Result<Document> {
         let (store, path) = (self.store.clone(), opening.path.clone());
-        // Watched before it is read: what others write in between is not missed.
+        // Starts watching before reading, so that no write in between is missed.
         let opening_it = move || {
             let watch = FolderWatch::new(&path);
             let opened = store.open(&path)?;
@@ -178,7 +178,7 @@ impl Documents {
             review.is_on = self.is_reviewing;
         }
         let heard = history.last_heard(opened.notebook.revision()).clone();
-        // Higher than any version that a client may know from a host before this one.
+        // Higher than any version that a client may know from an earlier host.
         let mut state = State::new(opened.notebook, now_ms() * 1000, journal, review);
         *state.conditions_mut() = Conditions::new(ran, &state.notebook().clone());
         state.set_heard(heard);
@@ -198,7 +198,7 @@ impl Documents {
     }
 }
 
-/// A notebook that is closed in between learns the rest when it is opened.
+/// A notebook that is closed in between gets the state when it is opened again.
 impl Notebooks for Documents {
     fn put_late(&self, late: Vec<LateOutputs>) -> Future<'_, ()> {
         Box::pin(async move {
@@ -229,7 +229,7 @@ impl Drop for Opening {
     }
 }
 
-/// What is in the table is whole at any time, also when someone panicked.
+/// The table is consistent at any time, even after a panic.
 fn lock(slots: &Mutex<HashMap<PathBuf, Slot>>) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Slot>> {
     slots.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,4 @@
-//! Open notebooks: each is owned by one task that puts all changes in one order, saves them, and tells everyone
-//! who looks.
+//! Open notebooks. One task owns each notebook, orders all changes, saves them and publishes them to observers.
 
 #![doc = include_str!("../README.md")]
 
@@ -28,7 +27,7 @@ mod task;
 mod undo;
 mod watcher;
 
-// The copy of a client is shared with the tests of the crate.
+// The replica of a client is shared with the integration tests.
 #[cfg(test)]
 extern crate self as cellist_live;
 

@@ -1,4 +1,4 @@
-//! The last changes of an open notebook, for clients that were away for a while.
+//! The recent changes of an open notebook, for clients that reconnect.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::actor::Tag;
 use super::op::{Change, Effect};
 
-/// How much is kept. A page that slept for hours while others typed all the time finds what it missed; one that
-/// slept longer takes the whole notebook.
+/// Limit of the log. A page that slept for hours of typing still catches up; after a longer sleep it reloads the
+/// notebook.
 const MOST_CHANGES: usize = 20_000;
 const MOST_BYTES: usize = 8 << 20;
 
-/// Changes in a row, the last one being that of the newest version.
+/// Consecutive changes up to the newest version.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     changes: VecDeque<(usize, Arc<Change>)>,
@@ -28,14 +28,14 @@ impl Log {
         }
     }
 
-    /// All changes since `version`; `None` when they are not all known.
+    /// Returns all changes since `version`; `None` if some are no longer kept.
     pub(crate) fn since(&self, version: u64, newest: u64) -> Option<Vec<Arc<Change>>> {
         let count = usize::try_from(newest.checked_sub(version)?).ok()?;
         let from = self.changes.len().checked_sub(count)?;
         Some(self.changes.range(from..).map(|(_, change)| Arc::clone(change)).collect())
     }
 
-    /// The version that came of what a client submitted, if that was after `version`.
+    /// Returns the version of a client's submission, if it came after `version`.
     pub(crate) fn find(&self, tag: &Tag, version: u64) -> Option<u64> {
         let newer = self.changes.iter().rev().take_while(|(_, change)| change.version > version);
         let found = newer.map(|(_, change)| change).find(|change| change.tag.as_ref() == Some(tag));
@@ -43,7 +43,7 @@ impl Log {
     }
 }
 
-/// About how many bytes a change takes.
+/// Approximate size of a change in bytes.
 fn size(change: &Change) -> usize {
     let text = |effect: &Effect| match effect {
         Effect::Inserted { source, .. } => source.len(),

@@ -1,5 +1,5 @@
-//! Runs cells of an open notebook in its kernel session, from their newest text, and writes what they show into the
-//! notebook while others go on editing it.
+//! Runs cells of an open notebook in its kernel session, from their newest text. Writes their outputs into the
+//! notebook while others edit it.
 
 mod commands;
 mod resting;
@@ -26,29 +26,29 @@ use super::document::{Document, DocumentError, View};
 use super::state::{BegunCell, EndedCell};
 use resting::Resting;
 
-/// How often the notebook gets new outputs. Sessions show them as often.
+/// Interval of output updates; sessions use the same.
 const TICK: Duration = Duration::from_millis(90);
-/// Long outputs are shown so rarely that at most a tenth of the time goes into it.
+/// Large outputs are updated less often, so updates take at most a tenth of the time.
 const SHARE: u32 = 10;
 
-/// Cells to run.
+/// A run of cells.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Which, in this order.
+    /// The cells, in this order.
     pub cells: Vec<CellId>,
-    /// How: session, kernel, limits. Its code is that of the cells.
+    /// Session, kernel and limits. The code comes from the cells.
     pub call: SessionCall,
-    /// Whether a cell that fails ends the run.
+    /// Whether to continue after a cell that fails.
     pub allow_errors: bool,
-    /// How many bytes of a cell's outputs the notebook gets; all of them without a limit.
+    /// Byte limit of a cell's outputs in the notebook; `None` keeps everything.
     pub max_output: Option<usize>,
-    /// Whether the notebook gets the times at which cells ran.
+    /// Whether to write execution times into the notebook.
     pub timing: bool,
-    /// The feed that tells how far it is.
+    /// The event feed of the run.
     pub feed: RunFeed,
 }
 
-/// Why a run did not come to its end.
+/// Why a run was aborted.
 #[derive(Clone, Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "each is the error of a part and says what it is")]
 pub enum RunError {
@@ -56,15 +56,20 @@ pub enum RunError {
     Document(#[from] DocumentError),
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The session refused a cell after others of the run had ended. The report has those; `cell` is the refused one.
+    /// The session refused `cell` after others had ended. The report covers those.
     #[error("{error}")]
     Stopped { error: SessionError, cell: CellId, report: Box<RunReport> },
 }
 
 impl Document {
-    /// Runs cells one after the other, until one fails. Outputs are in the notebook as they come, and on disk every
-    /// five seconds and soon after a cell has ended. Dropping the future leaves the cell that runs alone, and runs no
-    /// more.
+    /// Runs cells one after the other, until one fails.
+    ///
+    /// - Order: each cell runs with the text it has when its turn comes. Deleted cells are skipped. Outputs go into
+    ///   the notebook as they arrive, and to disk every five seconds and soon after a cell ends.
+    /// - Cancellation: `cancel` interrupts the running cell and ends the run with a report. Dropping the future
+    ///   leaves the running cell alone and starts no other.
+    /// - Errors: code that fails is a report. [`RunError`] means that the session or the notebook failed;
+    ///   [`RunError::Stopped`] carries the report so far.
     pub async fn run(
         &self,
         sessions: &Sessions,
@@ -77,7 +82,7 @@ impl Document {
         let runs = |id: &&CellId| notebook.position(id).is_some_and(|at| is_run(&notebook.cells()[at]));
         let cells: Vec<CellId> = batch.cells.iter().filter(runs).cloned().collect();
         self.mark_waiting(cells.clone()).await?;
-        // Also cells that are not run: the caller that queued them has marked them as waiting.
+        // Includes cells that are not run, because the caller marked them as queued.
         let resting = Resting { document: self, cells: &batch.cells };
         let mut run = Run {
             document: self,
@@ -130,7 +135,7 @@ impl Document {
                 break;
             }
         }
-        // Late output finds its cell by the newest view, which has the end of the run.
+        // Late output finds its cell in the newest view, so the end of the run must be published first.
         resting.done().await?;
         sessions.flush_late(&batch.call.key).await;
         let unsaved = self.save().await.err().map(unsaved);
@@ -167,46 +172,46 @@ fn unsaved(error: DocumentError) -> Unsaved {
     }
 }
 
-/// What came of a cell.
+/// The outcome of one cell.
 enum Ran {
-    /// It has run.
+    /// The cell ran.
     Done(Arc<CellReport>),
-    /// It is not in the notebook any more.
+    /// The cell was deleted.
     Gone,
-    /// Nobody wanted it any more before it began.
+    /// The run was cancelled before the cell began.
     Unwanted,
 }
 
-/// A run that is going on.
+/// A run in progress.
 struct Run<'a> {
     document: &'a Document,
     sessions: &'a Sessions,
     batch: &'a Batch,
     author: Author,
     outputs: RunOutputs,
-    /// Whether the kernel is still to be restarted, which is done before the first cell.
+    /// Whether to restart the kernel before the next cell.
     reset: bool,
-    /// The kernel whose language the notebook has.
+    /// The kernel whose language is recorded in the notebook.
     kernel: Option<String>,
-    /// How many bytes of text were shown so far.
+    /// Bytes of text shown so far.
     written: usize,
-    /// How many cells are before the one that runs, and how many there are.
+    /// Number of cells before the current one, and in total.
     position: (usize, usize),
 }
 
-/// A cell that runs.
+/// A running cell.
 struct RunningCell {
     id: CellId,
     index: usize,
     may_fail: bool,
-    /// The mark of the text that runs.
+    /// Hash of the source that runs.
     source: String,
     started_ms: u64,
     ticket: Ticket,
 }
 
 impl Run<'_> {
-    /// Runs one cell. Notices about its kernel go to `notices`.
+    /// Runs one cell. Adds notices about its kernel to `notices`.
     async fn cell(
         &mut self,
         id: &CellId,
@@ -218,9 +223,9 @@ impl Run<'_> {
         self.finish(cell, outcome, notices).await
     }
 
-    /// Hands the newest text of a cell to its session. `None` where the cell is gone or holds no code any more.
+    /// Submits the newest text of a cell to its session. Returns `None` if the cell is deleted or not a code cell.
     async fn begin(&mut self, id: &CellId) -> Result<Option<RunningCell>, RunError> {
-        // Late output finds its cell by this, unless the cell has run again since.
+        // Late output finds its cell by this tag, unless the cell has run again.
         let tag = CellRun::new_tag(id);
         let (author, max_output) = (self.author.clone(), self.batch.max_output);
         let run = CellRun { tag: tag.clone(), author, max_output };
@@ -254,7 +259,7 @@ impl Run<'_> {
         }))
     }
 
-    /// Writes the outputs of a cell into the notebook until the cell has ended.
+    /// Writes the outputs of a cell into the notebook until the cell ends.
     async fn follow(&mut self, cell: &RunningCell, cancel: &mut Cancel) -> Result<CallReport, RunError> {
         let (mut view, done) = (cell.ticket.watch(), cell.ticket.done());
         tokio::pin!(done);

@@ -1,5 +1,4 @@
-//! The task that owns an open notebook: does what it is asked for in order, saves, and takes in what other
-//! programs write.
+//! The task that owns an open notebook: runs commands in order, saves, and merges writes of other programs.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,13 +24,13 @@ use super::schedule::{Schedule, Urgency};
 use super::state::State;
 use super::watcher::FolderWatch;
 
-/// How many notices are shown.
+/// Maximum number of shown notices.
 const NOTICES: usize = 20;
 
-/// How long others may wait to see what was done quietly: no longer than a page waits between two looks.
+/// How long the view of a quiet command may be delayed: no longer than a page waits between two updates.
 const QUIET: Duration = Duration::from_millis(20);
 
-/// How often in a row a save that met something new is tried again at once.
+/// How often a save with a conflict is retried at once.
 const CONFLICTS: u32 = 3;
 
 pub(super) struct Task {
@@ -40,45 +39,45 @@ pub(super) struct Task {
     pub(super) path: Arc<Path>,
     pub(super) commands: mpsc::Receiver<Command>,
     pub(super) view: watch::Sender<Arc<View>>,
-    /// What is in the file, as far as we know.
+    /// Content of the file, as far as known.
     base: Arc<Notebook>,
-    /// Whether the state has the sources of ours that the program that wrote `base` had not read.
+    /// Whether the state has those of our sources that the writer of `base` had not read.
     knows_overwritten: bool,
-    /// The newest version that is in the file.
+    /// The newest version in the file.
     saved: u64,
     schedule: Schedule,
     saving: Option<Saving>,
     looking: Option<Aside<Result<FileCheck>>>,
-    /// Whether the file may be another than the one we know.
+    /// Whether the file may have changed.
     is_suspect: bool,
-    /// The file that holds `base`, where that is known.
+    /// Identity of the file with `base`, if known.
     mark: Option<Mark>,
-    /// A command that waits for a look at the file. No other is taken meanwhile.
+    /// A command that waits for a check of the file. No other command is received meanwhile.
     held: Option<Held>,
     waiters: Vec<(u64, Waiter)>,
     problem: Option<String>,
-    /// How many saves in a row met something that could not be merged.
+    /// Number of conflicting saves in a row.
     conflicts: u32,
     notices: Vec<String>,
-    /// How many notices there were, also those that are not kept.
+    /// Total number of notices, including dropped ones.
     noted: usize,
-    /// How many writes of other programs were taken in.
+    /// Number of merged writes by other programs.
     absorbed: usize,
-    /// The version of the last save, if that failed.
+    /// The version of the last save, if it failed.
     failed: Option<u64>,
     history: History,
-    /// When others are shown what was done quietly.
+    /// When to publish the view of quiet commands.
     unpublished: Option<Instant>,
 }
 
-/// A command that waits, and the number of looks that have to end before its turn: one that was going on when it came
-/// may have read the file too early.
+/// A waiting command, and the number of file checks that must end first. A check already running when it came may
+/// have read the file too early.
 struct Held {
     work: Work,
     looks: u8,
 }
 
-/// A save that is going on.
+/// A running save.
 struct Saving {
     snapshot: Arc<Notebook>,
     version: u64,
@@ -87,23 +86,23 @@ struct Saving {
     outcome: Aside<Saved>,
 }
 
-/// What came of a save.
+/// The result of a save.
 struct Saved {
     saved: Result<Changed<()>>,
-    /// The file that it made.
+    /// Identity of the written file.
     mark: Option<Mark>,
-    /// Whether what ran could be written down.
+    /// Whether the receipts were written.
     receipts: io::Result<()>,
 }
 
-/// What happened next.
+/// An event of the task.
 enum Moment {
     Command(Option<Command>),
     Saved(std::result::Result<Saved, NotDone>),
     Looked(std::result::Result<Result<FileCheck>, NotDone>),
     Suspect,
     Due,
-    /// It is time to show what was done quietly.
+    /// It is time to publish the view of quiet commands.
     Unpublished,
 }
 
@@ -145,7 +144,7 @@ impl Task {
         }
     }
 
-    /// What others see of a state that was just opened.
+    /// Returns the view of a state that was just opened.
     pub(super) fn first_view(state: &State, notices: Vec<String>) -> View {
         View {
             version: state.version(),
@@ -160,8 +159,8 @@ impl Task {
         }
     }
 
-    /// Runs until nobody holds a handle any more, or it is told to end; all is on disk then. Content that cannot be saved
-    /// goes to a copy, whose path is returned. A fault of ours ends it too.
+    /// Runs until the last handle is dropped or a close command comes; then everything is on disk. Content that
+    /// cannot be saved goes to a copy, whose path is returned. A panic ends the task too.
     pub(super) async fn run(mut self, watcher: FolderWatch) -> Option<PathBuf> {
         loop {
             let moment = self.next(&watcher).await;
@@ -175,7 +174,7 @@ impl Task {
         self.close().await
     }
 
-    /// Does what has to be done about what happened. `false` when that is to end.
+    /// Handles an event. Returns `false` if the task should end.
     fn meet(&mut self, moment: Moment) -> bool {
         let is_quiet = matches!(moment, Moment::Command(Some(Command::DoQuietly(_))));
         match moment {
@@ -225,10 +224,10 @@ impl Task {
         self.take_in(looked);
     }
 
-    /// Ends after a fault of ours. What others have seen is whole, and is saved or kept elsewhere.
+    /// Ends after a panic. The published version is consistent; it is saved or copied.
     async fn fail(mut self, panicked: &Panicked) -> Option<PathBuf> {
         self.commands.close();
-        // Whoever asked for these hears that it is closed.
+        // Dropping these commands tells their callers that the notebook is closed.
         while self.commands.try_recv().is_ok() {}
         self.held = None;
         self.note(vec![panicked.to_string()]);
@@ -245,7 +244,7 @@ impl Task {
         rescue(store, path, Arc::clone(&seen.notebook)).await
     }
 
-    /// Waits for what happens next. All that is waited for is safe to drop.
+    /// Waits for the next event. All awaited futures are cancel-safe.
     async fn next(&mut self, watcher: &FolderWatch) -> Moment {
         let due = self.schedule.next().filter(|_| self.looking.is_none());
         let alarm = async {
@@ -269,13 +268,13 @@ impl Task {
         }
     }
 
-    /// Whether the file is not the one that was looked at or written last. A save that is going on merges by itself. The
-    /// watcher tells of changes too, a moment later.
+    /// Whether the file differs from the one last read or written. A running save merges by itself. The watcher
+    /// reports changes too, a moment later.
     fn is_outdated(&self) -> bool {
         self.saving.is_none() && self.store.mark(&self.path) != self.mark
     }
 
-    /// Counts a look that has ended, and carries the held command out if it was the last one.
+    /// Counts an ended file check, and runs the held command after the last one.
     fn resume(&mut self) {
         match self.held.take() {
             Some(Held { work, looks: 0 | 1 }) => self.carry_out(work),
@@ -294,7 +293,7 @@ impl Task {
         }
     }
 
-    /// Does something that others do not see yet, and returns what is to be called when they do.
+    /// Runs a request without publishing. Returns the reply to call after publishing.
     fn carry_out_unseen(&mut self, work: Work) -> Reply {
         let (version, review) = (self.state.version(), Arc::clone(self.state.review()));
         let (then, reply) = work(&mut self.state, now_ms());
@@ -308,7 +307,7 @@ impl Task {
             Then::Save(_) => {}
             Then::SaveFor(waiter) => {
                 let version = self.state.version();
-                // What is on disk already needs no save, unless there is reason to doubt it.
+                // A version already on disk needs no save, unless the file may have changed.
                 let is_clean = version == self.saved && !self.state.has_receipts();
                 if is_clean && self.saving.is_none() && !self.is_suspect {
                     waiter(Ok(()));
@@ -372,14 +371,14 @@ impl Task {
                 if saved.revision == snapshot.revision() {
                     self.base = snapshot;
                 } else {
-                    // Someone else's changes are in the file too.
+                    // The file also contains changes of others.
                     let in_file = Arc::new(saved.notebook);
                     self.absorb(&snapshot, &in_file, &in_file);
                 }
                 self.answer(version, Ok(()));
             }
             Err(error) => {
-                // What was written in between is taken in by a look at it, and saved again at once.
+                // A file check merges the foreign write, and the save is retried at once.
                 self.conflicts += 1;
                 if error.kind() == ErrorKind::Conflict && self.conflicts <= CONFLICTS {
                     self.is_suspect = true;
@@ -392,13 +391,13 @@ impl Task {
         }
     }
 
-    /// Tells those who wait for a version.
+    /// Answers the callers that wait for a version.
     fn answer(&mut self, version: u64, saved: std::result::Result<(), Arc<Error>>) {
         let (done, waiting) =
             std::mem::take(&mut self.waiters).into_iter().partition(|(for_, _)| *for_ <= version);
         self.waiters = waiting;
         let done: Vec<(u64, Waiter)> = done;
-        // Who is told looks at the view next.
+        // A caller reads the view after the answer.
         self.publish();
         done.into_iter().for_each(|(_, waiter)| waiter(saved.clone()));
     }
@@ -421,12 +420,12 @@ impl Task {
                 self.absorb(&base, &mended, &in_file);
                 self.knows_overwritten = true;
             }
-            // It may be back in a moment; a save says what is wrong.
+            // The file may be back in a moment; a save reports the problem.
             Err(error) => self.problem = Some(error.to_string()),
         }
     }
 
-    /// Takes in `theirs`, which another program made of `base`. The file holds `in_file`.
+    /// Merges `theirs`, which another program made of `base`. The file contains `in_file`.
     fn absorb(&mut self, base: &Notebook, theirs: &Notebook, in_file: &Arc<Notebook>) {
         let before = self.state.version();
         let names = match self.state.absorb(base, theirs, now_ms()) {
@@ -489,9 +488,9 @@ impl Task {
         });
     }
 
-    /// Saves the changes that are not on disk yet. Where that fails, returns the path of a copy.
+    /// Saves the pending changes. If that fails, returns the path of a copy.
     async fn close(mut self) -> Option<PathBuf> {
-        // Once for what was changed, and again for what others wrote meanwhile.
+        // Once for pending changes, and again for foreign writes meanwhile.
         for _ in 0..3 {
             while let Ok(Command::Do(work) | Command::DoFresh(work) | Command::DoQuietly(work)) =
                 self.commands.try_recv()
@@ -523,8 +522,7 @@ impl Task {
     }
 }
 
-/// Writes a copy of a notebook that cannot be saved, and returns its path. Without a thread for it, the copy is written
-/// here.
+/// Writes a copy of a notebook that cannot be saved, and returns its path. Falls back to the current thread.
 async fn rescue(store: Store, path: Arc<Path>, ours: Arc<Notebook>) -> Option<PathBuf> {
     let (own, place, kept) = (store.clone(), Arc::clone(&path), Arc::clone(&ours));
     match aside(move || own.rescue(&place, &kept)).await {
@@ -533,7 +531,7 @@ async fn rescue(store: Store, path: Arc<Path>, ours: Arc<Notebook>) -> Option<Pa
     }
 }
 
-/// What a piece of work on another thread came to; `None` at once where there is none.
+/// Returns the result of work on another thread; `None` at once if there is none.
 async fn heard<T>(work: Option<&mut Aside<T>>) -> Option<std::result::Result<T, NotDone>> {
     Some(work?.await)
 }

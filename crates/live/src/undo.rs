@@ -1,12 +1,12 @@
-//! Taking back what was done, beside all that others did since.
+//! Undoes acts beside later changes of others.
 
 use cellist_notebook::{CellId, CellType, Conflict, Error, Notebook, Result, merge_text};
 
 use super::act::Act;
 use super::graves::Graves;
 
-/// Takes acts back, the newest first. Where someone has changed the same since, nothing is done and the error
-/// shows both versions.
+/// Undoes acts, the newest first. If another actor has changed the same since, nothing changes and the error shows
+/// both versions.
 pub(crate) fn take_back<'a>(
     notebook: &mut Notebook,
     acts: impl Iterator<Item = &'a Act>,
@@ -37,7 +37,7 @@ fn one(notebook: &mut Notebook, act: &Act, graves: &Graves) -> Result<std::resul
         Ok(Err(Conflict { index: index.unwrap_or_default(), id, ours, theirs }))
     };
     match (act, index) {
-        // What it made is gone already.
+        // The affected cell is already deleted.
         (Act::Inserted { .. } | Act::Moved { .. } | Act::Cleared { .. } | Act::Refitted { .. }, None) => {}
         (Act::Inserted { kind, source, .. }, Some(index)) => {
             let theirs = now(notebook, index);
@@ -52,7 +52,7 @@ fn one(notebook: &mut Notebook, act: &Act, graves: &Graves) -> Result<std::resul
             notebook.restore(at, cell, json)?;
         }
         (Act::Moved { from, .. }, Some(index)) => {
-            // Without the neighbour that it had, it is as well where it is.
+            // Without its old neighbour, the cell stays in place.
             if let Some(at) = graves.place(notebook, from.as_ref()) {
                 notebook.shift(index, if at > index { at - 1 } else { at });
             }

@@ -1,4 +1,4 @@
-//! Looks after the folder of a notebook: says when another program may have written the file.
+//! Watches the folder of a notebook and reports when another program may have written the file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,24 +8,24 @@ use cellist_platform::fault::{self, Site};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
 
-/// Watches for as long as it is kept.
+/// Watches until dropped.
 #[derive(Debug)]
 pub(super) struct FolderWatch {
-    /// Where the system cannot watch, changes of others are still found with the next save.
+    /// `None` if the system cannot watch; the next save still finds foreign changes.
     _watcher: Option<RecommendedWatcher>,
     changed: Arc<Notify>,
 }
 
 impl FolderWatch {
-    /// Watches the folder of a file, not the file: those who save by renaming put another one there.
+    /// Watches the folder instead of the file, because a save by rename replaces the file.
     pub(super) fn new(path: &Path) -> FolderWatch {
         let changed = Arc::new(Notify::new());
-        // The library panics where it gets no thread. Without a watcher, a look before each change has to do.
+        // The library panics if it gets no thread. Without a watcher, the check before each change suffices.
         let watcher = catch(|| watch(path.to_owned(), Arc::clone(&changed)).ok()).ok().flatten();
         FolderWatch { _watcher: watcher, changed }
     }
 
-    /// Waits until the file may be another. May be dropped at any time.
+    /// Waits until the file may have changed. Cancel-safe.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -41,7 +41,7 @@ fn watch(path: PathBuf, changed: Arc<Notify>) -> notify::Result<RecommendedWatch
             Ok(event) => {
                 event.need_rescan() || event.paths.iter().any(|path| path.file_name() == name.as_deref())
             }
-            // Something was missed.
+            // Events were lost.
             Err(_) => true,
         };
         if concerns {

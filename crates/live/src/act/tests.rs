@@ -11,7 +11,7 @@ fn notebook(cells: &[(&str, &str)]) -> Notebook {
     notebook
 }
 
-/// The cells of a notebook that a client has, by name and source.
+/// Applies an effect to a client's list of cells.
 fn follow(cells: &mut Vec<(CellId, String)>, effect: &Effect) {
     let at =
         |cells: &[(CellId, String)], id: &CellId| cells.iter().position(|(known, _)| known == id).unwrap();

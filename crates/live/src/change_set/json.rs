@@ -1,5 +1,5 @@
-//! The JSON of a change, the same that CodeMirror reads and writes: a number for what stays, a list for what
-//! gives way, with its length first and then the lines that take its place.
+//! The JSON of a change, as CodeMirror reads and writes it. A number is a length to keep. A list is a length to
+//! delete, then the lines to insert.
 
 use std::fmt;
 
@@ -81,7 +81,7 @@ impl<'de> Visitor<'de> for PartVisitor {
     }
 }
 
-/// No text is as long as this, and sums of what is smaller do not overflow.
+/// Limits lengths, so that their sums do not overflow.
 fn checked<E: serde::de::Error>(length: u64) -> Result<usize, E> {
     let length = usize::try_from(length).ok().filter(|&length| length <= u32::MAX as usize);
     length.ok_or_else(|| E::custom("the length is beyond that of any text"))

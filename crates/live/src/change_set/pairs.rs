@@ -1,9 +1,9 @@
-//! Two changes put together: one after the other, or both made on the same text at once.
+//! Composes and rebases changes.
 
 use super::{BadChange, ChangeSet, Order, Part, Place, byte_at, units};
 
 impl ChangeSet {
-    /// This change and then `next`, as one.
+    /// Returns this change followed by `next`, as one change.
     pub fn compose(&self, next: &ChangeSet) -> Result<ChangeSet, BadChange> {
         let (expected, found) = (next.length_before(), self.length_after());
         if expected != found {
@@ -44,11 +44,11 @@ impl ChangeSet {
         }
     }
 
-    /// This change for the text that `other`, made on the same text, has changed already. What both put in at
-    /// one place stands in the `order` said.
+    /// Rebases this change over `other`, made on the same text. `order` decides between insertions at the same
+    /// place.
     ///
-    /// Made in either order, two changes come to the same text when each is mapped over the other and one of
-    /// them goes first. Text that one of them puts in stays, whatever the other removes around it.
+    /// Two changes give the same text in either order if each is mapped over the other with opposite orders.
+    /// Inserted text stays, even if the other change deletes around it.
     pub fn map(&self, other: &ChangeSet, order: Order) -> Result<ChangeSet, BadChange> {
         let (expected, found) = (self.length_before(), other.length_before());
         if expected != found {
@@ -87,7 +87,7 @@ impl ChangeSet {
     }
 }
 
-/// What a change does next. What is put in somewhere comes before what is removed there.
+/// The next step of a change. An insertion precedes a deletion at the same place.
 #[derive(Clone, Copy)]
 enum Step<'a> {
     Keep(usize),
@@ -104,10 +104,10 @@ impl Step<'_> {
     }
 }
 
-/// A change, step by step; a step can be taken in pieces.
+/// Iterates over a change. A step can be consumed in parts.
 struct Steps<'a> {
     next: Option<Step<'a>>,
-    /// What the part that `next` comes from removes behind it.
+    /// The deletion that follows `next` in the same part.
     removed: usize,
     rest: std::slice::Iter<'a, Part>,
 }
@@ -135,7 +135,7 @@ impl<'a> Steps<'a> {
         });
     }
 
-    /// Goes on by `length` units of the next step.
+    /// Consumes `length` units of the next step.
     fn take(&mut self, length: usize) -> Result<(), BadChange> {
         let left = match self.next {
             None => return Ok(()),

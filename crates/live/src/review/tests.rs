@@ -31,7 +31,8 @@ fn what_agents_change_waits_with_what_was_there_before_and_what_people_change_do
     perform(&mut state, &bot("t"), &[edit("a", "one\n2\n3")]);
     perform(&mut state, &bot("t"), &[edit("a", "uno\n2\n3")]);
     assert_eq!((waiting(&state), was(&state, "a")), (vec!["a"], Some("1\n2\n3".into())));
-    // Elsewhere in the cell it is a person's own; among the agent's lines it is part of what waits.
+    // Elsewhere in the cell, an edit is the person's own; among the agent's lines it becomes part of the pending
+    // change.
     perform(&mut state, &ann(), &[edit("a", "uno\n2\ndrei")]);
     assert_eq!(was(&state, "a"), Some("1\n2\ndrei".into()));
     perform(&mut state, &ann(), &[edit("a", "uno!\n2\ndrei")]);

@@ -1,5 +1,5 @@
-//! What a run asks of the open notebook. Others see it a little later, so that a run of many short cells does not show
-//! each of its steps.
+//! Commands of a run to the open notebook. Their views are published a little later, so that many short cells do
+//! not publish each step.
 
 use cellist_notebook::CellId;
 use cellist_session::execution::RunOutputs;
@@ -11,7 +11,7 @@ use crate::schedule::Urgency;
 use crate::state::{BegunCell, EndedCell};
 
 impl Document {
-    /// The newest source of a cell, which runs from now on; `None` when it is gone or holds no code any more.
+    /// Starts a cell and returns its newest source; `None` if it is deleted or not a code cell.
     pub(super) async fn begin_cell(
         &self,
         cell: CellId,
@@ -20,7 +20,7 @@ impl Document {
         self.ask_quietly(move |state, _| (state.begin_cell(&cell, run), Then::Nothing)).await
     }
 
-    /// Writes what a run has shown since the last time into the notebook. `cell` is the one that runs.
+    /// Writes the new outputs of a run into the notebook. `cell` is the running one.
     pub(super) async fn show_run(
         &self,
         cell: &CellId,

@@ -32,7 +32,7 @@ impl Desk {
         Desk::of(notebook.to_bytes(), Kernels::new()).await
     }
 
-    /// A notebook with these bytes.
+    /// A notebook from these bytes.
     async fn of(notebook: Vec<u8>, kernels: Kernels) -> Desk {
         let scratch = Scratch::new();
         let path = scratch.write("nb.ipynb", notebook);
@@ -59,7 +59,7 @@ impl Desk {
         self.document.submit(submission, ann()).await.unwrap();
     }
 
-    /// What the outputs of each cell say, in the file.
+    /// The output texts of each cell, in the file.
     fn texts(&self) -> Vec<String> {
         let bytes = std::fs::read(self.scratch.path().join("nb.ipynb")).unwrap();
         testkit::validate_bytes(&bytes).unwrap();
@@ -141,7 +141,7 @@ async fn what_runs_is_the_newest_text_and_one_that_is_edited_or_deleted_meanwhil
     let view = desk.document.view();
     assert_eq!(stale(&view, "a"), [Stale::Edited]);
     assert_eq!((desk.texts(), activity(&view, "c")), (vec!["a".to_owned(), String::new()], Activity::Idle));
-    // Edited before its turn, it runs as it is then.
+    // A cell edited before its turn runs with the new text.
     desk.submit(Op::Write { cell: "c".into(), source: "out new".into() }).await;
     let report = desk.run(&["b", "c"]).await;
     assert_eq!((report.cells.len(), desk.texts()[1].as_str()), (1, "new"));
@@ -245,7 +245,7 @@ async fn a_run_that_is_dropped_leaves_no_cell_waiting() {
 async fn an_empty_cell_that_was_queued_does_not_wait_for_ever() {
     let desk = Desk::new(&["out a", ""]).await;
     let cells: Vec<CellId> = vec!["a".into(), "b".into()];
-    // As a page does before the turn of its run has come.
+    // Like a page before the turn of its run.
     desk.document.mark_waiting(cells).await.unwrap();
     desk.run(&["a", "b"]).await;
     for cell in ["a", "b"] {
@@ -275,7 +275,7 @@ async fn a_cell_that_the_session_refuses_does_not_lose_the_report_of_those_befor
     let desk = Desk::new(&["out a", "out b", "out c"]).await;
     let (mill, batch) = (Arc::clone(&desk.kernels.mill), batch(&["a", "b", "c"]));
     let mut states = batch.feed.watch();
-    // Kills the kernel when a cell has ended, and lets no other start.
+    // Kills the kernel when a cell has ended, and makes the next start fail.
     let sabotage = async {
         let has_ended = |state: &RunState| matches!(state.events.last(), Some(RunEvent::Ended(_)));
         states.wait_for(has_ended).await.unwrap();

@@ -1,4 +1,4 @@
-//! What clients submit: operations that are carried out where nothing that they are about has changed since.
+//! Submissions of clients. Operations are applied if their cells have not changed since the client's version.
 
 use cellist_notebook::{CellId, CellType, Notebook};
 
@@ -7,12 +7,12 @@ use crate::act::{Act, before, delete, retype};
 use crate::op::Content;
 use crate::{Author, ChangeSet, Op, Refusal, Submission};
 
-/// The largest cell that a client may bring in whole.
+/// The largest cell that a client may insert whole.
 const MOST_CONTENT: usize = 32 << 20;
 
 impl State {
-    /// Takes what a client submits, or says what it has to know first. What it is about must be as the client
-    /// knew it; what others did elsewhere does not matter. The same submission twice is taken once.
+    /// Applies a submission, or returns the changes that the client missed. Its cells must be as the client knew
+    /// them; changes elsewhere do not matter. A repeated submission is applied once.
     pub(crate) fn submit(
         &mut self,
         submission: Submission,
@@ -36,19 +36,19 @@ impl State {
         Ok(self.version)
     }
 
-    /// Whether an operation is about something that has changed since `base`.
+    /// Whether an operation concerns a cell that changed since `base`.
     fn is_stale(&self, op: &Op, base: u64) -> bool {
         match op {
             Op::Delete { cell }
             | Op::Retype { cell, .. }
             | Op::Change { cell, .. }
             | Op::Write { cell, .. } => self.touched.get(cell).is_some_and(|&version| version > base),
-            // These mean the same whatever the cell holds; where it is gone meanwhile, the client must know.
+            // These do not depend on the content of the cell; if it was deleted, the client must know.
             Op::Move { cell, .. } | Op::Clear { cell } | Op::Absorb { cell, .. } | Op::Refit { cell } => {
                 self.notebook.position(cell).is_none()
                     && self.touched.get(cell).is_some_and(|&version| version > base)
             }
-            // Another client has used its name: the client gives it another.
+            // Another client has used the id; the client chooses a new one.
             Op::Insert { cell: Some(cell), .. } => {
                 self.touched.get(cell).is_some_and(|&version| version > base)
             }
@@ -56,7 +56,7 @@ impl State {
         }
     }
 
-    /// All of these cells as JSON, each as it stands or as it was when it was deleted last.
+    /// Returns the JSON of these cells, as they are or as they were when last deleted.
     pub(crate) fn contents(&self, cells: &[CellId]) -> Vec<Option<String>> {
         cells.iter().map(|cell| self.content(&self.notebook, &[], cell)).collect()
     }
@@ -71,13 +71,13 @@ impl State {
         })
     }
 
-    /// All that was done, the newest first: in this submission, then before it.
+    /// Returns all acts, newest first: of this submission, then earlier ones.
     fn acts_back<'a>(&'a self, done: &'a [Act]) -> impl Iterator<Item = &'a Act> {
         let earlier = self.journal.entries().iter().rev().flat_map(|entry| entry.acts.iter().rev());
         done.iter().rev().chain(earlier)
     }
 
-    /// The newest act that took values off a cell or gave it some, and that was not taken back.
+    /// Returns the newest act that changed values of a cell and is not undone.
     fn to_take_back<'a>(&'a self, done: &'a [Act], cell: &CellId) -> Option<&'a Act> {
         let mut taken_back = 0usize;
         self.acts_back(done).filter(|act| act.cell() == Some(cell)).find(|act| match act {
@@ -139,7 +139,7 @@ impl State {
             Op::Move { cell, after } => {
                 let at = find(notebook, &cell)?;
                 let from = before(notebook, at);
-                // Behind itself is where it is.
+                // A cell behind itself stays in place.
                 if after.as_ref() == Some(&cell) || after == from {
                     return Ok(None);
                 }
@@ -206,14 +206,14 @@ impl State {
         })
     }
 
-    /// The place behind a cell. Where that is gone, behind what stood before it.
+    /// Returns the index after a cell. After a deleted cell, uses the cell before it.
     fn place(&self, notebook: &Notebook, after: Option<CellId>) -> Result<usize, Refusal> {
         let place = self.graves.place(notebook, after.as_ref());
         place.ok_or_else(|| Refusal::NoSuchCell { cell: after.unwrap_or_else(|| "".into()) })
     }
 }
 
-/// Puts a whole cell in: one that comes back as it was, another as it fits here.
+/// Inserts a whole cell. A restored one keeps its bytes; another is formatted like this notebook.
 fn put_whole(
     notebook: &mut Notebook,
     at: usize,
@@ -232,7 +232,7 @@ fn put_whole(
     put.map_err(|problem| bad_content(cell, &problem))
 }
 
-/// Gives a whole cell the type and the source that the client has.
+/// Sets the type and the source of a whole cell to those of the client.
 fn fit(notebook: &mut Notebook, at: usize, kind: CellType, source: &str, outputs: bool) {
     if !outputs {
         notebook.clear_outputs(at);
@@ -247,13 +247,13 @@ fn bad_content(cell: &CellId, problem: &cellist_notebook::Error) -> Refusal {
     Refusal::BadContent { cell: cell.clone(), problem: problem.to_string() }
 }
 
-/// The record of a change to the values of a cell. An empty change counts too, so that each is undone once.
+/// Returns the act for a change of values. An empty change counts too, so that each is undone once.
 fn refitted(notebook: &Notebook, at: usize, before: String, is_back: bool) -> Act {
     let cell = &notebook.cells()[at];
     Act::Refitted { cell: cell.id().clone(), before, after: cell.to_json(), is_back }
 }
 
-/// Gives a cell another source, if it is another.
+/// Sets the source of a cell, if it differs.
 fn write(
     notebook: &mut Notebook,
     at: usize,

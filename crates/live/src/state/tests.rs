@@ -33,7 +33,7 @@ pub(crate) fn edit(cell: &str, source: &str) -> Operation {
     Operation::Edit { cell: CellRef::Name(cell.into()), source: source.into() }
 }
 
-/// Carries out operations at the newest version.
+/// Applies operations at the newest version.
 pub(crate) fn perform(state: &mut State, author: &Author, operations: &[Operation]) {
     let current = state.notebook().revision();
     state.edit(Some(current), None, author, 0, |notebook, base| notebook.perform(operations, base)).unwrap();
@@ -281,7 +281,7 @@ fn changes_that_conflict_with_later_ones_stay_and_the_rest_is_taken_back() {
     assert_eq!(entries.iter().map(|entry| entry.deeds().join(" ")).collect::<Vec<_>>(), ["edited cell a"]);
     assert_eq!(kept[0].0.deeds(), ["edited cell b"]);
     assert!(kept[0].1.to_string().contains("TWO"), "{}", kept[0].1);
-    // Nothing but the conflict is left.
+    // Only the conflict is left.
     assert!(state.undo_partly(&turn, &bot("u"), 0).is_err());
 }
 

@@ -73,7 +73,7 @@ async fn a_file_is_open_once_whatever_path_leads_to_it_and_saved_when_the_last_h
     assert_eq!(sources(&handles[7].view()), ["typed one"]);
     let version = handles[3].view().version;
     drop(handles);
-    // Opened again at once, it has what was typed, and versions that nobody has seen before.
+    // Opened again at once, it has the typed text, and versions higher than any before.
     let again = documents.open(&bed.path).await.unwrap();
     assert_eq!(sources(&again.view()), ["typed one"]);
     assert!(again.view().version > version);
@@ -138,14 +138,14 @@ async fn what_another_program_writes_is_seen_and_both_survive() {
     let (_, changes) = document.newer(view.version - 1).await.unwrap();
     assert_eq!(changes[0].actor.kind, ActorKind::Disk);
 
-    // Both at once, in different cells.
+    // Concurrent changes of different cells.
     type_in(&document, 0, "typed ").await;
     write_in_place(&bed.path, "three", "THREE");
     let both = ["typed one", "TWO", "THREE"];
     seen(&mut views, |view| sources(view) == both && view.saved == view.version).await;
     assert_eq!(bed.sources(), both);
 
-    // By renaming, as git and many editors do.
+    // By rename, like git and many editors.
     let other = bed.folder().join("other");
     fs::write(&other, fs::read_to_string(&bed.path).unwrap().replace("THREE", "3")).unwrap();
     fs::rename(&other, &bed.path).unwrap();
@@ -209,7 +209,7 @@ async fn what_was_typed_is_known_again_by_the_next_owner_of_the_file() {
     };
     type_at(&mut replica, 0, "first ");
     document.submit(replica.outgoing().unwrap(), ann()).await.unwrap();
-    // The answer is lost, more is typed, and the owner goes away meanwhile.
+    // The reply is lost, more is typed, and the owner closes meanwhile.
     type_at(&mut replica, 6, "second ");
     replica.unsent();
     drop(document);
@@ -240,7 +240,7 @@ async fn an_owner_that_is_killed_around_a_save_leaves_word_of_what_is_in_the_fil
     drop(document);
     documents.close().await;
     assert_eq!(bed.sources(), ["typed one"]);
-    // It was killed when the file was saved, before it could say so, in the middle of a line.
+    // Killed after the file was saved, within the line that records it.
     let history =
         fs::read_dir(bed.store.home().path().join("history")).unwrap().next().unwrap().unwrap().path();
     let lines = fs::read_to_string(&history).unwrap();
@@ -255,7 +255,7 @@ async fn an_owner_that_is_killed_around_a_save_leaves_word_of_what_is_in_the_fil
         heard.get("page").copied()
     };
     assert_eq!(heard().await, Some(1));
-    // It was killed before that: what was typed has to be sent again.
+    // Killed before the save: the typed text has to be sent again.
     fs::write(&bed.path, before).unwrap();
     assert_eq!(heard().await, None);
 }
@@ -277,7 +277,7 @@ async fn review_is_as_the_settings_have_it_until_someone_says_otherwise_for_a_no
     assert!(waits(&document));
     drop(document);
     off.close().await;
-    // What was said for the notebook is remembered; what nobody said is not.
+    // A choice for the notebook is remembered; the default is not.
     let document = documents(&bed).reviewing(false).open(&bed.path).await.unwrap();
     assert!(document.view().review.is_on && waits(&document));
     let other = Bed::new(&["one"]);

@@ -1,4 +1,4 @@
-//! The state of widgets in a notebook, and the outputs that Output widgets take, beside nbclient's.
+//! Compares widget state and the outputs captured by Output widgets with nbclient's.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -45,13 +45,13 @@ fn in_file(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// The same notebook, run by nbclient of that interpreter.
+/// Runs the same notebook with nbclient.
 fn nbclient(python: &Path, desk: &Desk) -> Value {
     let target = desk.bed.scratch.path().join("reference.ipynb");
     let source = desk.bed.scratch.path().join("source.ipynb");
     std::fs::copy(desk.document.path(), &source).unwrap();
     let program = testkit::repo_root().join("testkit/python/reference.py");
-    // Kernels that are started at the same time may choose the same ports, and then nbclient waits for ever.
+    // Kernels started at the same time may choose the same ports, and nbclient then waits forever.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let ran = (0..3).any(|_| {
@@ -63,7 +63,7 @@ fn nbclient(python: &Path, desk: &Desk) -> Value {
     in_file(&target)
 }
 
-/// The models, without their names and in an order that does not depend on them.
+/// The models, without their ids and in an order independent of them.
 fn models(notebook: &Value) -> Vec<String> {
     let state = &notebook["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"];
     assert_eq!((&state["version_major"], &state["version_minor"]), (&2.into(), &0.into()));
@@ -90,7 +90,7 @@ fn cells(notebook: &Value) -> Vec<String> {
     notebook["cells"].as_array().unwrap().iter().map(outputs).collect()
 }
 
-/// JSON without the names of models, which are 32 digits.
+/// JSON without model ids, which have 32 digits.
 fn masked(value: &Value) -> String {
     let text = sorted(value).to_string();
     let (mut masked, mut digits) = (String::new(), String::new());

@@ -1,4 +1,4 @@
-//! Sessions on kernels that do as they are told.
+//! Sessions on scripted kernels.
 
 #[path = "../../../../session/src/scripted_kernel.rs"]
 #[allow(dead_code, reason = "shared with the tests of sessions")]
@@ -31,12 +31,12 @@ pub(super) struct Kernels {
     _scratch: Scratch,
 }
 
-/// Makes kernels.
+/// A launcher of scripted kernels.
 #[derive(Default)]
 pub(super) struct Mill {
-    /// The last kernel that it has made.
+    /// The last kernel.
     last: Mutex<Option<Arc<watch::Sender<State>>>>,
-    /// The errors of the next starts.
+    /// Errors of the next starts.
     pub(super) failures: Mutex<VecDeque<Error>>,
     /// Whether its kernels ignore interrupts.
     is_deaf: bool,
@@ -57,7 +57,7 @@ impl Launcher for Mill {
 }
 
 impl Mill {
-    /// Kills the last one.
+    /// Kills the last kernel.
     pub(super) fn kill_last(&self) {
         let state = self.last.lock().unwrap().clone().unwrap();
         state.send_replace(State::Dead(Death::Signal("SIGKILL".into())));
@@ -90,7 +90,7 @@ impl Kernels {
     }
 }
 
-/// A call without code, with all that is usual.
+/// A call without code, with default values.
 pub(super) fn call(session: &str) -> SessionCall {
     let order = Order::new(Way::Runner { python: "/py".into() }, "/");
     let rules = RunRules::new(&Settings::default(), Reading::new(Limits::for_screen(), Ansi::Remove));

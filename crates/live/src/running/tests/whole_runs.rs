@@ -1,4 +1,4 @@
-//! Runs of whole notebooks, as `cellist run` makes them: each in a session of its own, in a file that has outputs already.
+//! Runs of whole notebooks, as `cellist run` makes them: in a separate session, in a file with earlier outputs.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,7 +22,7 @@ fn cell(at: usize, source: &str, tags: &[&str]) -> Value {
     })
 }
 
-/// The names of cells are a, b, c and so on.
+/// Cell ids are a, b, c and so on.
 fn name(at: usize) -> String {
     char::from(b'a' + u8::try_from(at).unwrap()).to_string()
 }
@@ -42,7 +42,7 @@ async fn desk(sources: &[&str]) -> Desk {
 }
 
 impl Desk {
-    /// All cells, in the session of this name.
+    /// All cells, in a session with this name.
     fn whole(&self, session: &str) -> Batch {
         let cells = self.document.view().notebook.cells().iter().map(|cell| cell.id().clone()).collect();
         let mut call = call(session);
@@ -60,7 +60,7 @@ impl Desk {
         tokio::time::timeout(LONG, running).await.expect("the run ends").unwrap()
     }
 
-    /// Runs all cells, and stops them when `meanwhile` is over.
+    /// Runs all cells, and cancels them when `meanwhile` has ended.
     async fn run_while(&self, meanwhile: impl Future<Output = ()>) -> RunReport {
         let (canceller, cancel) = Cancel::channel();
         let meanwhile = async {
@@ -70,7 +70,7 @@ impl Desk {
         tokio::join!(self.run_batch(self.whole("run"), cancel), meanwhile).0
     }
 
-    /// Returns when the open notebook shows this output of a cell.
+    /// Waits until the open notebook shows this output of a cell.
     async fn until_shown(&self, at: usize, text: &str) {
         let mut views = self.document.watch();
         views.wait_for(|view| texts(&view.notebook)[at] == text).await.unwrap();
@@ -188,12 +188,12 @@ async fn a_dead_kernel_ends_the_run_and_the_report_says_how_it_died() {
     desk.close().await;
 }
 
-/// Runs a notebook in whose file another program edits the second cell while that cell runs.
+/// Runs a notebook while another program edits the second cell of its file during that cell's run.
 async fn edited_by_another_program() -> (Desk, RunReport) {
     let desk = desk(&["out a", "out b\nhang"]).await;
     let report = desk.run_while(async {
         desk.until_shown(1, "b").await;
-        // The other program has read all that was shown so far.
+        // The other program has read all outputs so far.
         desk.document.save().await.unwrap();
         let edited = desk.saved().to_string().replace("hang", "hang  # edited");
         std::fs::write(desk.file(), edited).unwrap();
@@ -259,7 +259,7 @@ async fn the_receipts_of_a_run_are_outside_the_file() {
     assert_eq!(told, [("a", Status::Ok, Some(1)), ("b", Status::Error, Some(2))]);
     assert_eq!(ran[0].source, mark("out a"));
     assert_eq!((&ran[0].kernel, ran[0].python.as_deref()), (&ran[1].kernel, Some("/py".as_ref())));
-    // The next run has a kernel of its own.
+    // The next run has another kernel.
     desk.run_batch(desk.whole("another run"), Cancel::never()).await;
     assert_ne!(receipts.of(&desk.file())[2].kernel, ran[0].kernel);
     desk.close().await;

@@ -1,4 +1,4 @@
-//! Whole cells: an operation on them that is undone leaves the file as it was, byte for byte.
+//! Whole cells: an undone operation leaves the file with the same bytes.
 
 use cellist_notebook::Ids;
 
@@ -8,7 +8,7 @@ use crate::review::Review;
 use crate::state::tests::{ann, texts};
 use crate::{Effect, Undo};
 
-/// A file of format 4.4 without ids, laid out as no program lays it out, with all that a cell can have.
+/// A file of format 4.4 without ids, in an unusual layout, with everything a cell can have.
 const OLD: &str = r##"{
    "nbformat_minor": 4, "nbformat": 4,
    "metadata": {},
@@ -71,7 +71,7 @@ fn write(state: &State, at: usize, source: &str) -> Op {
     Op::Write { cell: id(state, at), source: source.into() }
 }
 
-/// Does something and takes it back, twice, in separate submissions and in one.
+/// Applies operations and undoes them, twice: in separate submissions and in one.
 #[track_caller]
 fn cancels(text: &str, done: impl Fn(&State) -> Vec<Op>, back: impl Fn(&State) -> Vec<Op>) {
     let mut state = open(text);
@@ -238,7 +238,7 @@ fn later_changes_are_not_overwritten() {
     let before = bytes(&state);
     submit(&mut state, vec![Op::Refit { cell: cell.clone() }]).unwrap();
     assert_eq!(bytes(&state), before);
-    // The host's own undo of a merge puts back everything, too.
+    // The host's undo of a merge also restores everything.
     let mut state = open(&new());
     let merge = vec![
         write(&state, 1, "merged"),
@@ -248,7 +248,7 @@ fn later_changes_are_not_overwritten() {
     submit(&mut state, merge).unwrap();
     state.undo(&Undo::Last, &ann(), 0).unwrap();
     assert_eq!(bytes(&state), new());
-    // Cells that two clients bring back are back once.
+    // A cell restored by two clients is restored once.
     let base = state.version();
     let (deleted, back) = (vec![delete(&state, 0)], vec![restore(&state, 0)]);
     submit(&mut state, deleted).unwrap();

@@ -1,4 +1,4 @@
-//! A kernel whose code goes on printing after its execution: each line `after TEXT` is late output.
+//! A kernel that prints after the end of its execution: each line `after TEXT` is late output.
 
 use cellist_kernel::{Event, Execution, ExecutionId, Future, Identity, Kernel, Request, Result, State};
 use cellist_output::StreamName;
