@@ -13,19 +13,19 @@ use cellist_notebook::hunks;
 /// A change of a text of one exact length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ChangeSet {
-    parts: Vec<Part>,
+    parts: Vec<ChangePart>,
 }
 
 /// A range of the text. No part is empty, and neighbours differ in kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Part {
+enum ChangePart {
     Keep(usize),
     Replace { removed: usize, inserted: String },
 }
 
 /// Why a change does not fit a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum BadChange {
     #[error("the change is for a text of {expected} UTF-16 units, and this one has {found}")]
     Length { expected: usize, found: usize },
@@ -93,24 +93,24 @@ impl ChangeSet {
 
     /// The required length of the text, in UTF-16 units.
     pub fn length_before(&self) -> usize {
-        self.parts.iter().map(Part::before).sum()
+        self.parts.iter().map(ChangePart::before).sum()
     }
 
     /// The length of the result.
     pub fn length_after(&self) -> usize {
-        self.parts.iter().map(Part::after).sum()
+        self.parts.iter().map(ChangePart::after).sum()
     }
 
     /// Whether the text stays unchanged.
     pub fn is_identity(&self) -> bool {
-        self.parts.iter().all(|part| matches!(part, Part::Keep(_)))
+        self.parts.iter().all(|part| matches!(part, ChangePart::Keep(_)))
     }
 
     /// Returns the inserted texts.
     pub fn inserted(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Replace { inserted, .. } if !inserted.is_empty() => Some(inserted.as_str()),
-            Part::Replace { .. } | Part::Keep(_) => None,
+            ChangePart::Replace { inserted, .. } if !inserted.is_empty() => Some(inserted.as_str()),
+            ChangePart::Replace { .. } | ChangePart::Keep(_) => None,
         })
     }
 
@@ -118,8 +118,8 @@ impl ChangeSet {
     pub fn apply(&self, text: &str) -> Result<String, BadChange> {
         let mut out = String::with_capacity(text.len());
         self.walk(text, |part, old| match part {
-            Part::Keep(_) => out.push_str(old),
-            Part::Replace { inserted, .. } => out.push_str(inserted),
+            ChangePart::Keep(_) => out.push_str(old),
+            ChangePart::Replace { inserted, .. } => out.push_str(inserted),
         })?;
         Ok(out)
     }
@@ -128,8 +128,8 @@ impl ChangeSet {
     pub fn invert(&self, text: &str) -> Result<ChangeSet, BadChange> {
         let mut inverse = ChangeSet::default();
         self.walk(text, |part, old| match part {
-            Part::Keep(length) => inverse.keep(*length),
-            Part::Replace { inserted, .. } => inverse.put(units(inserted), old),
+            ChangePart::Keep(length) => inverse.keep(*length),
+            ChangePart::Replace { inserted, .. } => inverse.put(units(inserted), old),
         })?;
         Ok(inverse)
     }
@@ -141,12 +141,12 @@ impl ChangeSet {
         for part in &self.parts {
             let (before, after) = (part.before(), part.after());
             match part {
-                Part::Keep(_) if position < old + before => return new + (position - old),
-                Part::Replace { .. } if position < old + before || (position == old && before == 0) => {
+                ChangePart::Keep(_) if position < old + before => return new + (position - old),
+                ChangePart::Replace { .. } if position < old + before || (position == old && before == 0) => {
                     let stays = order == Order::First && position == old;
                     return if stays { new } else { new + after };
                 }
-                Part::Keep(_) | Part::Replace { .. } => {}
+                ChangePart::Keep(_) | ChangePart::Replace { .. } => {}
             }
             (old, new) = (old + before, new + after);
         }
@@ -154,16 +154,20 @@ impl ChangeSet {
     }
 
     /// Calls `each` with every part and its range of `text`.
-    fn walk<'a>(&'a self, text: &'a str, mut each: impl FnMut(&'a Part, &'a str)) -> Result<(), BadChange> {
+    fn walk<'a>(
+        &'a self,
+        text: &'a str,
+        mut each: impl FnMut(&'a ChangePart, &'a str),
+    ) -> Result<(), BadChange> {
         // Checks all parts before the first call.
         let mut stretches = Vec::with_capacity(self.parts.len());
         let (mut rest, mut at) = (text, 0);
         for part in &self.parts {
             let length = part.before();
             let cut = match byte_at(rest, length) {
-                Place::At(cut) => cut,
-                Place::Inside => return Err(BadChange::CutsCharacter { at: at + length }),
-                Place::Beyond => return Err(self.wrong_length(text)),
+                UnitPosition::At(cut) => cut,
+                UnitPosition::Inside => return Err(BadChange::CutsCharacter { at: at + length }),
+                UnitPosition::Beyond => return Err(self.wrong_length(text)),
             };
             let (stretch, behind) = rest.split_at(cut);
             stretches.push(stretch);
@@ -183,37 +187,37 @@ impl ChangeSet {
     fn keep(&mut self, length: usize) {
         match self.parts.last_mut() {
             _ if length == 0 => {}
-            Some(Part::Keep(last)) => *last += length,
-            Some(Part::Replace { .. }) | None => self.parts.push(Part::Keep(length)),
+            Some(ChangePart::Keep(last)) => *last += length,
+            Some(ChangePart::Replace { .. }) | None => self.parts.push(ChangePart::Keep(length)),
         }
     }
 
     fn put(&mut self, length: usize, text: &str) {
         match self.parts.last_mut() {
             _ if length == 0 && text.is_empty() => {}
-            Some(Part::Replace { removed, inserted }) => {
+            Some(ChangePart::Replace { removed, inserted }) => {
                 *removed += length;
                 inserted.push_str(text);
             }
-            Some(Part::Keep(_)) | None => {
-                self.parts.push(Part::Replace { removed: length, inserted: text.to_owned() });
+            Some(ChangePart::Keep(_)) | None => {
+                self.parts.push(ChangePart::Replace { removed: length, inserted: text.to_owned() });
             }
         }
     }
 }
 
-impl Part {
+impl ChangePart {
     fn before(&self) -> usize {
         match self {
-            Part::Keep(length) => *length,
-            Part::Replace { removed, .. } => *removed,
+            ChangePart::Keep(length) => *length,
+            ChangePart::Replace { removed, .. } => *removed,
         }
     }
 
     fn after(&self) -> usize {
         match self {
-            Part::Keep(length) => *length,
-            Part::Replace { inserted, .. } => units(inserted),
+            ChangePart::Keep(length) => *length,
+            ChangePart::Replace { inserted, .. } => units(inserted),
         }
     }
 }
@@ -224,7 +228,7 @@ pub fn units(text: &str) -> usize {
 }
 
 /// A position in a text, by UTF-16 units.
-enum Place {
+enum UnitPosition {
     At(usize),
     /// Inside a surrogate pair.
     Inside,
@@ -232,21 +236,21 @@ enum Place {
     Beyond,
 }
 
-fn byte_at(text: &str, wanted: usize) -> Place {
+fn byte_at(text: &str, wanted: usize) -> UnitPosition {
     if wanted <= text.len() && text.as_bytes()[..wanted].is_ascii() {
-        return Place::At(wanted);
+        return UnitPosition::At(wanted);
     }
     let mut at = 0;
     for (byte, character) in text.char_indices() {
         if at >= wanted {
-            return if at == wanted { Place::At(byte) } else { Place::Inside };
+            return if at == wanted { UnitPosition::At(byte) } else { UnitPosition::Inside };
         }
         at += character.len_utf16();
     }
     match at.cmp(&wanted) {
-        std::cmp::Ordering::Equal => Place::At(text.len()),
-        std::cmp::Ordering::Less => Place::Beyond,
-        std::cmp::Ordering::Greater => Place::Inside,
+        std::cmp::Ordering::Equal => UnitPosition::At(text.len()),
+        std::cmp::Ordering::Less => UnitPosition::Beyond,
+        std::cmp::Ordering::Greater => UnitPosition::Inside,
     }
 }
 

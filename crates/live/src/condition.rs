@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_before_is_known_and_stale_with_its_kernel() {
+    fn earlier_runs_are_known_and_stale_with_their_kernel() {
         let state = state(&["1", "2", "3"]);
         let earlier = vec![receipt("a", "1", "k"), receipt("b", "old", "k")];
         let mut conditions = Conditions::new(earlier, state.notebook());

@@ -17,14 +17,14 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::actor::{Actor, Author};
 use super::condition::{CellState, Conditions};
 use super::journal::{Entry, Undo};
-use super::op::{Change, Refusal, Submission};
+use super::op::{Change, Submission, SubmissionRefusal};
 use super::review::{Review, Scope, Verdict};
 use super::schedule::Urgency;
 use super::state::{Edited, PartlyUndone, State, Unchanged};
 
 /// A snapshot of an open notebook. A slow observer sees only the newest one.
 #[derive(Clone, Debug)]
-pub struct View {
+pub struct DocumentView {
     /// Increases with each change.
     pub version: u64,
     /// The newest version on disk.
@@ -44,7 +44,7 @@ pub struct View {
     pub(super) absorbed: usize,
 }
 
-impl View {
+impl DocumentView {
     /// Returns the conditions of the code cells.
     pub fn cells(&self) -> BTreeMap<CellId, CellState> {
         self.conditions.states(&self.notebook)
@@ -59,7 +59,7 @@ impl View {
 
 /// A notebook as read by an actor.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct NotebookReading {
     /// The notebook.
     pub notebook: Arc<Notebook>,
     /// Revision that the actor has read.
@@ -70,12 +70,12 @@ pub struct Told {
 
 /// Why a request to an open notebook failed.
 #[derive(Clone, Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum DocumentError {
     #[error(transparent)]
     Unchanged(Arc<Unchanged>),
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] SubmissionRefusal),
     /// The change was applied and is not on disk yet. The save will be retried.
     #[error("the change is made, but not on disk yet: {0}")]
     NotSaved(Arc<Error>),
@@ -96,7 +96,7 @@ impl From<Unchanged> for DocumentError {
 pub(super) type Waiter = Box<dyn FnOnce(Result<(), Arc<Error>>) + Send>;
 
 /// The save that a request needs.
-pub(super) enum Then {
+pub(super) enum SaveNeed {
     /// None: nothing changed.
     Nothing,
     /// Save by this urgency.
@@ -106,13 +106,13 @@ pub(super) enum Then {
 }
 
 /// A request to the state, at a time in milliseconds since 1970.
-pub(super) type Work = Box<dyn FnOnce(&mut State, u64) -> (Then, Reply) + Send>;
+pub(super) type Work = Box<dyn FnOnce(&mut State, u64) -> (SaveNeed, Reply) + Send>;
 
 /// Called after the new view was published, so that the caller sees its change.
 pub(super) type Reply = Option<Box<dyn FnOnce() + Send>>;
 
 /// A command to the task.
-pub(super) enum Command {
+pub(super) enum DocumentCommand {
     /// Run a request.
     Do(Work),
     /// Run a request after merging the newest file.
@@ -134,8 +134,8 @@ pub(super) enum Command {
 ///   [`DocumentError::NotSaved`] means that the change is in the notebook and the save will be retried.
 #[derive(Clone, Debug)]
 pub struct Document {
-    pub(super) commands: mpsc::Sender<Command>,
-    pub(super) view: watch::Receiver<Arc<View>>,
+    pub(super) commands: mpsc::Sender<DocumentCommand>,
+    pub(super) view: watch::Receiver<Arc<DocumentView>>,
     pub(super) path: Arc<Path>,
     pub(super) store: Store,
 }
@@ -147,12 +147,12 @@ impl Document {
     }
 
     /// Returns the newest view.
-    pub fn view(&self) -> Arc<View> {
+    pub fn view(&self) -> Arc<DocumentView> {
         Arc::clone(&self.view.borrow())
     }
 
     /// Returns a receiver of views. A slow observer skips to the newest.
-    pub fn watch(&self) -> watch::Receiver<Arc<View>> {
+    pub fn watch(&self) -> watch::Receiver<Arc<DocumentView>> {
         self.view.clone()
     }
 
@@ -160,35 +160,35 @@ impl Document {
     pub async fn resync(
         &self,
         clients: Vec<String>,
-    ) -> Result<(Arc<View>, BTreeMap<String, u64>), DocumentError> {
+    ) -> Result<(Arc<DocumentView>, BTreeMap<String, u64>), DocumentError> {
         let asked = self.ask(move |state, _| {
             let number = |client: String| Some((*state.heard().get(&client)?, client));
             let heard = clients.into_iter().filter_map(number).map(|(number, client)| (client, number));
-            ((state.version(), Arc::clone(state.notebook()), heard.collect()), Then::Nothing)
+            ((state.version(), Arc::clone(state.notebook()), heard.collect()), SaveNeed::Nothing)
         });
         let (version, notebook, heard) = asked.await?;
         Ok((self.view_at(version, notebook), heard))
     }
 
     /// Returns the newest view, and all changes since a version.
-    pub async fn newer(&self, version: u64) -> Result<(Arc<View>, Vec<Arc<Change>>), DocumentError> {
+    pub async fn newer(&self, version: u64) -> Result<(Arc<DocumentView>, Vec<Arc<Change>>), DocumentError> {
         let asked = self.ask(move |state, _| {
             let changes = state.since(version);
-            ((state.version(), Arc::clone(state.notebook()), changes), Then::Nothing)
+            ((state.version(), Arc::clone(state.notebook()), changes), SaveNeed::Nothing)
         });
         let (version, notebook, changes) = asked.await?;
         Ok((self.view_at(version, notebook), changes?))
     }
 
-    fn view_at(&self, version: u64, notebook: Arc<Notebook>) -> Arc<View> {
-        Arc::new(View { version, notebook, ..View::clone(&self.view()) })
+    fn view_at(&self, version: u64, notebook: Arc<Notebook>) -> Arc<DocumentView> {
+        Arc::new(DocumentView { version, notebook, ..DocumentView::clone(&self.view()) })
     }
 
     /// Applies a submission and returns its version. It is on disk within a second.
     pub async fn submit(&self, submission: Submission, author: Author) -> Result<u64, DocumentError> {
         let submitted = self.ask(move |state, now| {
             let submitted = state.submit(submission, &author, now);
-            let then = if submitted.is_ok() { Then::Save(Urgency::Soon) } else { Then::Nothing };
+            let then = if submitted.is_ok() { SaveNeed::Save(Urgency::Soon) } else { SaveNeed::Nothing };
             (submitted, then)
         });
         Ok(submitted.await??)
@@ -196,21 +196,21 @@ impl Document {
 
     /// Returns the JSON of these cells, as they are or as they were when last deleted.
     pub async fn contents(&self, cells: Vec<CellId>) -> Result<Vec<Option<String>>, DocumentError> {
-        self.ask(move |state, _| (state.contents(&cells), Then::Nothing)).await
+        self.ask(move |state, _| (state.contents(&cells), SaveNeed::Nothing)).await
     }
 
     /// Returns the newest notebook and its revision, which the actor may base an edit on.
     pub async fn read(&self, actor: Actor) -> Result<(Arc<Notebook>, Revision), DocumentError> {
-        let Told { notebook, revision, .. } = self.tell(actor).await?;
+        let NotebookReading { notebook, revision, .. } = self.tell(actor).await?;
         Ok((notebook, revision))
     }
 
     /// Like [`Document::read`], with the actor's previous version.
-    pub async fn tell(&self, actor: Actor) -> Result<Told, DocumentError> {
+    pub async fn tell(&self, actor: Actor) -> Result<NotebookReading, DocumentError> {
         let told = self.ask_fresh(move |state, _| {
             let before = state.last_told(&actor);
             let revision = state.tell(&actor);
-            (Told { notebook: Arc::clone(state.notebook()), revision, before }, Then::Nothing)
+            (NotebookReading { notebook: Arc::clone(state.notebook()), revision, before }, SaveNeed::Nothing)
         });
         let told = told.await?;
         // Keeps the revision for a later process.
@@ -222,7 +222,7 @@ impl Document {
 
     /// Returns the last revision that an actor has read.
     pub async fn last_told(&self, actor: Actor) -> Result<Option<Revision>, DocumentError> {
-        let told = self.ask(move |state, _| (state.last_told(&actor), Then::Nothing)).await?;
+        let told = self.ask(move |state, _| (state.last_told(&actor), SaveNeed::Nothing)).await?;
         Ok(told.and_then(|told| told.revision.parse().ok()))
     }
 
@@ -265,14 +265,14 @@ impl Document {
     pub async fn judge(&self, verdict: Verdict, scope: Scope, author: Author) -> Result<u64, DocumentError> {
         let judged = self.ask(move |state, now| {
             let judged = state.judge(verdict, &scope, &author, now);
-            (judged, Then::Save(Urgency::Soon))
+            (judged, SaveNeed::Save(Urgency::Soon))
         });
         Ok(judged.await??)
     }
 
     /// Switches review on or off.
     pub async fn set_review(&self, is_on: bool) -> Result<(), DocumentError> {
-        self.ask(move |state, _| (state.set_review(is_on), Then::Save(Urgency::Soon))).await
+        self.ask(move |state, _| (state.set_review(is_on), SaveNeed::Save(Urgency::Soon))).await
     }
 
     /// Sets the outputs and the execution count of a cell; `has_ended` means that no more follow soon. Returns
@@ -287,7 +287,7 @@ impl Document {
     ) -> Result<bool, DocumentError> {
         self.ask(move |state, now| {
             let is_there = state.set_outputs(&cell, &outputs, count, &author, now);
-            (is_there, Then::Save(if has_ended { Urgency::Ended } else { Urgency::Later }))
+            (is_there, SaveNeed::Save(if has_ended { Urgency::Ended } else { Urgency::Later }))
         })
         .await
     }
@@ -300,7 +300,7 @@ impl Document {
         let living = session.filter(|session| session.state != SessionState::Dead);
         match living.filter_map(|session| session.kernel_id).next() {
             Some(kernel) => {
-                self.ask(|state, _| (state.conditions_mut().meet_kernel(kernel), Then::Nothing)).await
+                self.ask(|state, _| (state.conditions_mut().meet_kernel(kernel), SaveNeed::Nothing)).await
             }
             None => Ok(()),
         }
@@ -308,19 +308,19 @@ impl Document {
 
     /// Notes the loss of a kernel with its state.
     pub(super) async fn lose_kernel(&self, kernel: String) -> Result<(), DocumentError> {
-        self.ask(move |state, _| (state.conditions_mut().lose_kernel(&kernel), Then::Nothing)).await
+        self.ask(move |state, _| (state.conditions_mut().lose_kernel(&kernel), SaveNeed::Nothing)).await
     }
 
     /// Marks cells as queued.
     pub async fn mark_waiting(&self, cells: Vec<CellId>) -> Result<(), DocumentError> {
-        self.ask(move |state, _| (state.conditions_mut().wait(&cells), Then::Nothing)).await
+        self.ask(move |state, _| (state.conditions_mut().wait(&cells), SaveNeed::Nothing)).await
     }
 
     /// Marks cells as idle.
     pub async fn mark_resting(&self, cells: Vec<CellId>) -> Result<(), DocumentError> {
         self.ask(move |state, now| {
             state.conditions_mut().rest(&cells);
-            (state.put_late(now), Then::Save(Urgency::Soon))
+            (state.put_late(now), SaveNeed::Save(Urgency::Soon))
         })
         .await
     }
@@ -335,19 +335,19 @@ impl Document {
 
     /// Accepts late output of an idle session. It is on disk within a second.
     pub(super) async fn hear_late(&self, late: LateOutputs) -> Result<(), DocumentError> {
-        self.ask(move |state, now| (state.hear_late(late, now), Then::Save(Urgency::Soon))).await
+        self.ask(move |state, now| (state.hear_late(late, now), SaveNeed::Save(Urgency::Soon))).await
     }
 
     /// Returns the history, oldest first.
     pub async fn history(&self) -> Result<Vec<Entry>, DocumentError> {
-        self.ask(|state, _| (state.journal().entries().to_vec(), Then::Nothing)).await
+        self.ask(|state, _| (state.journal().entries().to_vec(), SaveNeed::Nothing)).await
     }
 
     /// Waits until all changes so far are on disk.
     pub async fn save(&self) -> Result<(), DocumentError> {
         let (reply, saved) = oneshot::channel();
-        self.send(Command::Do(Box::new(move |_, _| {
-            (Then::SaveFor(Box::new(move |saved| drop(reply.send(saved)))), None)
+        self.send(DocumentCommand::Do(Box::new(move |_, _| {
+            (SaveNeed::SaveFor(Box::new(move |saved| drop(reply.send(saved)))), None)
         })))
         .await?;
         saved.await.map_err(|_| DocumentError::Closed)?.map_err(DocumentError::NotSaved)
@@ -359,19 +359,19 @@ impl Document {
         change: impl FnOnce(&mut State, u64) -> Result<Edited<T>, Unchanged> + Send + 'static,
     ) -> Result<Edited<T>, DocumentError> {
         let (reply, changed) = oneshot::channel();
-        self.send(Command::DoFresh(Box::new(move |state, now| match catch(|| change(state, now)) {
+        self.send(DocumentCommand::DoFresh(Box::new(move |state, now| match catch(|| change(state, now)) {
             Err(panicked) => {
                 let _ = reply.send(Err(DocumentError::Failed(panicked.clone())));
                 panicked.go_on()
             }
             Ok(Err(unchanged)) => {
-                (Then::Nothing, Some(Box::new(move || drop(reply.send(Err(unchanged.into()))))))
+                (SaveNeed::Nothing, Some(Box::new(move || drop(reply.send(Err(unchanged.into()))))))
             }
             Ok(Ok(edited)) => {
                 let saved = move |saved: Result<(), Arc<Error>>| {
                     drop(reply.send(saved.map(|()| edited).map_err(DocumentError::NotSaved)));
                 };
-                (Then::SaveFor(Box::new(saved)), None)
+                (SaveNeed::SaveFor(Box::new(saved)), None)
             }
         })))
         .await?;
@@ -381,31 +381,31 @@ impl Document {
     /// Runs a request and returns its result.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&mut State, u64) -> (T, Then) + Send + 'static,
+        ask: impl FnOnce(&mut State, u64) -> (T, SaveNeed) + Send + 'static,
     ) -> Result<T, DocumentError> {
-        self.answer(ask, Command::Do).await
+        self.answer(ask, DocumentCommand::Do).await
     }
 
     /// Like [`Document::ask`], after a check of the file if it may have changed.
     async fn ask_fresh<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&mut State, u64) -> (T, Then) + Send + 'static,
+        ask: impl FnOnce(&mut State, u64) -> (T, SaveNeed) + Send + 'static,
     ) -> Result<T, DocumentError> {
-        self.answer(ask, Command::DoFresh).await
+        self.answer(ask, DocumentCommand::DoFresh).await
     }
 
     /// Like [`Document::ask`], but the view is published a little later, together with others.
     pub(super) async fn ask_quietly<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&mut State, u64) -> (T, Then) + Send + 'static,
+        ask: impl FnOnce(&mut State, u64) -> (T, SaveNeed) + Send + 'static,
     ) -> Result<T, DocumentError> {
-        self.answer(ask, Command::DoQuietly).await
+        self.answer(ask, DocumentCommand::DoQuietly).await
     }
 
     async fn answer<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&mut State, u64) -> (T, Then) + Send + 'static,
-        command: fn(Work) -> Command,
+        ask: impl FnOnce(&mut State, u64) -> (T, SaveNeed) + Send + 'static,
+        command: fn(Work) -> DocumentCommand,
     ) -> Result<T, DocumentError> {
         let (reply, answer) = oneshot::channel();
         self.send(command(Box::new(move |state, now| {
@@ -425,7 +425,7 @@ impl Document {
         answer.await.map_err(|_| DocumentError::Closed)?
     }
 
-    async fn send(&self, command: Command) -> Result<(), DocumentError> {
+    async fn send(&self, command: DocumentCommand) -> Result<(), DocumentError> {
         self.commands.send(command).await.map_err(|_| DocumentError::Closed)
     }
 }

@@ -13,10 +13,10 @@ use cellist_store::{Error, Problem, Result, Store};
 use tokio::sync::{mpsc, watch};
 
 use super::condition::Conditions;
-use super::document::{Command, Document, View};
+use super::document::{Document, DocumentCommand, DocumentView};
 use super::history::History;
 use super::state::State;
-use super::task::Task;
+use super::task::DocumentTask;
 use super::watcher::FolderWatch;
 
 /// Capacity of the command channel; a full channel makes callers wait. Each command takes well under a millisecond.
@@ -26,34 +26,34 @@ const COMMANDS: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Documents {
     store: Store,
-    slots: Arc<Mutex<HashMap<PathBuf, Slot>>>,
+    slots: Arc<Mutex<HashMap<PathBuf, DocumentSlot>>>,
     is_reviewing: bool,
 }
 
 /// A file that is open or being opened.
 #[derive(Debug)]
-enum Slot {
+enum DocumentSlot {
     /// Another caller is opening it; the channel closes when that is done.
     Opening(watch::Receiver<()>),
     Open {
-        commands: mpsc::WeakSender<Command>,
-        view: watch::Receiver<Arc<View>>,
+        commands: mpsc::WeakSender<DocumentCommand>,
+        view: watch::Receiver<Arc<DocumentView>>,
         /// Closes when all is saved. The value is the path of a copy, if the save failed.
         ended: watch::Receiver<Option<PathBuf>>,
     },
 }
 
 /// How to open a file.
-enum Step {
+enum OpenStep {
     Use(Document),
     Wait(watch::Receiver<()>),
     WaitForEnd(watch::Receiver<Option<PathBuf>>),
-    Open(Opening),
+    Open(OpeningMark),
 }
 
 /// Marks a file as being opened, until dropped.
-struct Opening {
-    slots: Arc<Mutex<HashMap<PathBuf, Slot>>>,
+struct OpeningMark {
+    slots: Arc<Mutex<HashMap<PathBuf, DocumentSlot>>>,
     path: PathBuf,
     _done: watch::Sender<()>,
 }
@@ -80,11 +80,11 @@ impl Documents {
         let real = self.store.real_path(path)?;
         loop {
             match self.step(&real) {
-                Step::Use(document) => return Ok(document),
+                OpenStep::Use(document) => return Ok(document),
                 // The channel closes in any case; then the slot is read again.
-                Step::Wait(mut done) => drop(done.changed().await),
-                Step::WaitForEnd(mut ended) => while ended.changed().await.is_ok() {},
-                Step::Open(opening) => return self.begin(opening).await,
+                OpenStep::Wait(mut done) => drop(done.changed().await),
+                OpenStep::WaitForEnd(mut ended) => while ended.changed().await.is_ok() {},
+                OpenStep::Open(opening) => return self.begin(opening).await,
             }
         }
     }
@@ -94,8 +94,8 @@ impl Documents {
         let mut open: Vec<Document> = lock(&self.slots)
             .iter()
             .filter_map(|(path, slot)| match slot {
-                Slot::Open { commands, view, .. } => self.handle(path, commands.upgrade()?, view),
-                Slot::Opening(_) => None,
+                DocumentSlot::Open { commands, view, .. } => self.handle(path, commands.upgrade()?, view),
+                DocumentSlot::Opening(_) => None,
             })
             .collect();
         open.sort_by(|one, other| one.path.cmp(&other.path));
@@ -107,12 +107,12 @@ impl Documents {
     pub async fn close(&self) -> Vec<PathBuf> {
         let (mut opening, mut ends) = (Vec::new(), Vec::new());
         for document in self.list() {
-            let _ = document.commands.send(Command::Close).await;
+            let _ = document.commands.send(DocumentCommand::Close).await;
         }
         for slot in lock(&self.slots).values() {
             match slot {
-                Slot::Opening(done) => opening.push(done.clone()),
-                Slot::Open { ended, .. } => ends.push(ended.clone()),
+                DocumentSlot::Opening(done) => opening.push(done.clone()),
+                DocumentSlot::Open { ended, .. } => ends.push(ended.clone()),
             }
         }
         for mut done in opening {
@@ -126,31 +126,31 @@ impl Documents {
         rescued
     }
 
-    fn step(&self, real: &Path) -> Step {
+    fn step(&self, real: &Path) -> OpenStep {
         let mut slots = lock(&self.slots);
         match slots.get(real) {
-            Some(Slot::Open { commands, view, ended }) => {
+            Some(DocumentSlot::Open { commands, view, ended }) => {
                 let open = commands.upgrade().and_then(|commands| self.handle(real, commands, view));
                 match open {
-                    Some(document) => return Step::Use(document),
-                    None if ended.has_changed().is_ok() => return Step::WaitForEnd(ended.clone()),
+                    Some(document) => return OpenStep::Use(document),
+                    None if ended.has_changed().is_ok() => return OpenStep::WaitForEnd(ended.clone()),
                     None => {}
                 }
             }
-            Some(Slot::Opening(done)) => return Step::Wait(done.clone()),
+            Some(DocumentSlot::Opening(done)) => return OpenStep::Wait(done.clone()),
             None => {}
         }
         let (tell, done) = watch::channel(());
-        slots.insert(real.to_owned(), Slot::Opening(done));
-        Step::Open(Opening { slots: Arc::clone(&self.slots), path: real.to_owned(), _done: tell })
+        slots.insert(real.to_owned(), DocumentSlot::Opening(done));
+        OpenStep::Open(OpeningMark { slots: Arc::clone(&self.slots), path: real.to_owned(), _done: tell })
     }
 
     /// Returns a handle, unless the task has stopped accepting commands.
     fn handle(
         &self,
         path: &Path,
-        commands: mpsc::Sender<Command>,
-        view: &watch::Receiver<Arc<View>>,
+        commands: mpsc::Sender<DocumentCommand>,
+        view: &watch::Receiver<Arc<DocumentView>>,
     ) -> Option<Document> {
         let is_open = !commands.is_closed();
         is_open.then(|| Document {
@@ -161,7 +161,7 @@ impl Documents {
         })
     }
 
-    async fn begin(&self, opening: Opening) -> Result<Document> {
+    async fn begin(&self, opening: OpeningMark) -> Result<Document> {
         let (store, path) = (self.store.clone(), opening.path.clone());
         // Starts watching before reading, so that no write in between is missed.
         let opening_it = move || {
@@ -183,12 +183,19 @@ impl Documents {
         *state.conditions_mut() = Conditions::new(ran, &state.notebook().clone());
         state.set_heard(heard);
         let (commands, asked) = mpsc::channel(COMMANDS);
-        let (tell, view) = watch::channel(Arc::new(Task::first_view(&state, opened.notices.clone())));
+        let (tell, view) = watch::channel(Arc::new(DocumentTask::first_view(&state, opened.notices.clone())));
         let (end, ended) = watch::channel(None);
         let path: Arc<Path> = opening.path.as_path().into();
-        let task =
-            Task::new(state, self.store.clone(), Arc::clone(&path), asked, tell, opened.notices, history);
-        let slot = Slot::Open { commands: commands.downgrade(), view: view.clone(), ended };
+        let task = DocumentTask::new(
+            state,
+            self.store.clone(),
+            Arc::clone(&path),
+            asked,
+            tell,
+            opened.notices,
+            history,
+        );
+        let slot = DocumentSlot::Open { commands: commands.downgrade(), view: view.clone(), ended };
         lock(&self.slots).insert(opening.path.clone(), slot);
         tokio::spawn(async move {
             let rescued = task.run(watch).await;
@@ -220,16 +227,18 @@ impl Notebooks for Documents {
     }
 }
 
-impl Drop for Opening {
+impl Drop for OpeningMark {
     fn drop(&mut self) {
         let mut slots = lock(&self.slots);
-        if matches!(slots.get(&self.path), Some(Slot::Opening(_))) {
+        if matches!(slots.get(&self.path), Some(DocumentSlot::Opening(_))) {
             slots.remove(&self.path);
         }
     }
 }
 
 /// The table is consistent at any time, even after a panic.
-fn lock(slots: &Mutex<HashMap<PathBuf, Slot>>) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Slot>> {
+fn lock(
+    slots: &Mutex<HashMap<PathBuf, DocumentSlot>>,
+) -> std::sync::MutexGuard<'_, HashMap<PathBuf, DocumentSlot>> {
     slots.lock().unwrap_or_else(PoisonError::into_inner)
 }

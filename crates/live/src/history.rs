@@ -1,4 +1,4 @@
-//! The history of a notebook outside its file: changes and pending reviews, one JSON object per line. Lines are
+//! The history of a notebook outside its file: changes and pending reviews, one JSON object per line. HistoryLines are
 //! only appended; the last one about an entry counts.
 
 use std::collections::{BTreeMap, HashMap};
@@ -24,7 +24,7 @@ const LONG: u64 = 4 << 20;
 /// One line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
+enum HistoryLine {
     /// The newest state of an entry. `writer` distinguishes processes that used the same number concurrently.
     Entry { writer: u64, entry: Entry },
     /// The pending review.
@@ -51,7 +51,7 @@ pub(crate) struct History {
 }
 
 /// The parsed lines.
-struct Lines {
+struct HistoryLines {
     journal: Journal,
     review: Review,
     heard: Heard,
@@ -71,7 +71,7 @@ impl History {
     pub(crate) fn open(store: &Store, path: &Path) -> (History, Journal, Review) {
         let file = store.history_file(path).unwrap_or_default();
         let bytes = fs::read(&file).unwrap_or_default();
-        let Lines { journal, review, heard, saving } = read(&bytes);
+        let HistoryLines { journal, review, heard, saving } = read(&bytes);
         let history = History {
             file,
             writer: getrandom::u64().unwrap_or_else(|_| std::process::id().into()),
@@ -91,12 +91,12 @@ impl History {
 
     /// Returns the lines to append for new entries of a state.
     pub(crate) fn news(&mut self, state: &mut State) -> Vec<u8> {
-        let mut lines: Vec<Line> = Vec::new();
+        let mut lines: Vec<HistoryLine> = Vec::new();
         let entries = state.take_noted().into_iter();
-        lines.extend(entries.map(|entry| Line::Entry { writer: self.writer, entry }));
+        lines.extend(entries.map(|entry| HistoryLine::Entry { writer: self.writer, entry }));
         if *self.review != **state.review() {
             self.review = Arc::clone(state.review());
-            lines.push(Line::Review(Review::clone(&self.review)));
+            lines.push(HistoryLine::Review(Review::clone(&self.review)));
         }
         written(&lines)
     }
@@ -108,12 +108,12 @@ impl History {
 
     /// Records the submissions that are in the file once it has this revision.
     pub(crate) fn saving(&self, revision: Revision, heard: &Heard) {
-        self.add(&written(&[Line::Saving { revision: revision.to_string(), heard: heard.clone() }]));
+        self.add(&written(&[HistoryLine::Saving { revision: revision.to_string(), heard: heard.clone() }]));
     }
 
     /// Records the submissions in the file; their clients need not send them again.
     pub(crate) fn saved(&self, heard: &Heard) {
-        self.add(&written(&[Line::Heard(heard.clone())]));
+        self.add(&written(&[HistoryLine::Heard(heard.clone())]));
     }
 
     /// Notes that these submissions are recorded as saved.
@@ -138,14 +138,14 @@ impl History {
     /// Compacts the file, unless it is short.
     fn write_anew(&self, store: &Store, path: &Path, length: usize) {
         let rewrite = || -> io::Result<()> {
-            let Lines { journal, review, heard, saving } = read(&fs::read(&self.file)?);
+            let HistoryLines { journal, review, heard, saving } = read(&fs::read(&self.file)?);
             let entries = journal.entries().iter().cloned();
-            let mut lines: Vec<Line> =
-                entries.map(|entry| Line::Entry { writer: self.writer, entry }).collect();
-            lines.push(Line::Review(review));
-            lines.push(Line::Heard(heard));
+            let mut lines: Vec<HistoryLine> =
+                entries.map(|entry| HistoryLine::Entry { writer: self.writer, entry }).collect();
+            lines.push(HistoryLine::Review(review));
+            lines.push(HistoryLine::Heard(heard));
             let saving =
-                saving.map(|(revision, heard)| Line::Saving { revision: revision.to_string(), heard });
+                saving.map(|(revision, heard)| HistoryLine::Saving { revision: revision.to_string(), heard });
             lines.extend(saving);
             let lines = written(&lines);
             if lines.len() > length / 2 {
@@ -161,7 +161,7 @@ impl History {
     }
 }
 
-fn read(bytes: &[u8]) -> Lines {
+fn read(bytes: &[u8]) -> HistoryLines {
     let mut entries: Vec<Entry> = Vec::new();
     let mut numbers: HashMap<(u64, u64), usize> = HashMap::new();
     let (mut review, mut heard, mut saving) = (Review::default(), Heard::new(), None);
@@ -169,12 +169,12 @@ fn read(bytes: &[u8]) -> Lines {
     let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
     for line in lines {
         match line {
-            Line::Review(newest) => review = newest,
-            Line::Heard(newest) => heard = newest,
-            Line::Saving { revision, heard } => {
+            HistoryLine::Review(newest) => review = newest,
+            HistoryLine::Heard(newest) => heard = newest,
+            HistoryLine::Saving { revision, heard } => {
                 saving = revision.parse().ok().map(|revision: Revision| (revision, heard));
             }
-            Line::Entry { writer, entry } => match numbers.get(&(writer, entry.number)) {
+            HistoryLine::Entry { writer, entry } => match numbers.get(&(writer, entry.number)) {
                 Some(&at) => entries[at] = entry,
                 None => {
                     // Another writer may update an older entry.
@@ -190,10 +190,10 @@ fn read(bytes: &[u8]) -> Lines {
             },
         }
     }
-    Lines { journal: Journal::of(entries), review, heard, saving }
+    HistoryLines { journal: Journal::of(entries), review, heard, saving }
 }
 
-fn written(lines: &[Line]) -> Vec<u8> {
+fn written(lines: &[HistoryLine]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for line in lines {
         if serde_json::to_writer(&mut bytes, line).is_ok() {
@@ -219,7 +219,7 @@ pub fn record(store: &Store, path: &Path, before: &Notebook, after: &Notebook, a
 
 /// Why an undo failed.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each is the error of a part and says what it is")]
+#[expect(missing_docs, reason = "each wraps the error of a part")]
 pub enum CannotUndo {
     #[error(transparent)]
     Nothing(#[from] NothingToUndo),
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_and_what_waits_is_there_for_the_next_one() {
+    fn history_and_pending_review_survive_a_restart() {
         let (_scratch, store, path) = place();
         let (mut history, journal, review) = History::open(&store, &path);
         assert!(journal.entries().is_empty() && review.cells.is_empty());
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn two_who_wrote_at_once_are_both_heard() {
+    fn concurrent_writers_both_keep_their_entries() {
         let (_scratch, store, path) = place();
         let (mut one, ..) = History::open(&store, &path);
         let (mut other, ..) = History::open(&store, &path);

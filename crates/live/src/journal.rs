@@ -61,21 +61,21 @@ pub enum Undo {
 
 /// Why there is nothing to undo.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum NothingToUndo {
-    #[error("there is no change to take back")]
+    #[error("there is no change to undo")]
     NoChange,
     #[error("there is no turn `{turn}`")]
     NoSuchTurn { turn: String },
-    #[error("turn `{turn}` has been taken back already")]
+    #[error("turn `{turn}` is already undone")]
     TurnUndone { turn: String },
     #[error("there is no entry {number}")]
     NoSuchEntry { number: u64 },
-    #[error("entry {number} has been taken back already")]
+    #[error("entry {number} is already undone")]
     EntryUndone { number: u64 },
     #[error("revision {revision} is not known here")]
     UnknownRevision { revision: Revision },
-    #[error("there is no change since revision {revision} to take back")]
+    #[error("there is no change since revision {revision} to undo")]
     NothingSince { revision: Revision },
 }
 

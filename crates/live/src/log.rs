@@ -13,12 +13,12 @@ const MOST_BYTES: usize = 8 << 20;
 
 /// Consecutive changes up to the newest version.
 #[derive(Debug, Default)]
-pub(crate) struct Log {
+pub(crate) struct ChangeLog {
     changes: VecDeque<(usize, Arc<Change>)>,
     bytes: usize,
 }
 
-impl Log {
+impl ChangeLog {
     pub(crate) fn push(&mut self, change: Arc<Change>) {
         let size = size(&change);
         self.bytes += size;
@@ -75,8 +75,8 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_since_a_version_is_told_or_nothing() {
-        let mut log = Log::default();
+    fn changes_since_a_version_are_complete_or_none() {
+        let mut log = ChangeLog::default();
         (1..=5).for_each(|version| log.push(change(version, 1)));
         let versions = |since| {
             log.since(since, 5).map(|changes| changes.iter().map(|change| change.version).collect::<Vec<_>>())
@@ -88,16 +88,16 @@ mod tests {
     }
 
     #[test]
-    fn a_submission_is_known_again_among_what_came_after_its_base() {
-        let mut log = Log::default();
+    fn a_submission_is_found_after_its_base() {
+        let mut log = ChangeLog::default();
         (1..=5).for_each(|version| log.push(change(version, 1)));
         let tag = |number| Tag { client: "c".into(), number };
         assert_eq!((log.find(&tag(4), 2), log.find(&tag(2), 2)), (Some(4), None));
     }
 
     #[test]
-    fn what_is_kept_has_an_end() {
-        let mut log = Log::default();
+    fn the_log_is_bounded() {
+        let mut log = ChangeLog::default();
         (1..=10).for_each(|version| log.push(change(version, MOST_BYTES / 3)));
         assert_eq!(log.since(8, 10).map(|changes| changes.len()), Some(2));
         assert_eq!(log.since(5, 10), None);

@@ -13,7 +13,7 @@ use super::change_set::BadChange;
 /// meaning when others change the rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
-#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[expect(missing_docs, reason = "the names of the fields explain them")]
 pub enum Op {
     /// Insert a cell after another, or first. It gets the id given, or a new one. Metadata, attachments, outputs
     /// and execution count come from `content`.
@@ -69,7 +69,7 @@ pub struct Submission {
 /// An effect of a change, which a client can apply to its copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[expect(missing_docs, reason = "the names of the fields explain them")]
 pub enum Effect {
     /// A new cell after another, or first.
     Inserted { cell: CellId, after: Option<CellId>, kind: CellType, source: String },
@@ -104,9 +104,9 @@ pub struct Change {
 
 /// Why a submission was refused. None of its operations was applied.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Refusal {
+pub enum SubmissionRefusal {
     /// Others changed the same cells.
-    #[error("the notebook is at version {version}, and what the change is about has changed since")]
+    #[error("the notebook is at version {version}, and the cells of the change have changed since")]
     Behind {
         /// The newest version.
         version: u64,
@@ -114,7 +114,7 @@ pub enum Refusal {
         changes: Vec<Arc<Change>>,
     },
     /// The client's version is too old, or from another owner.
-    #[error("the notebook is at version {version}, and version {base} is not known any more")]
+    #[error("the notebook is at version {version}, and version {base} is no longer known")]
     TooFar {
         /// The client's version.
         base: u64,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::act::Act;
 use super::actor::{Actor, ActorKind};
-use super::graves::Graves;
+use super::tombstones::CellTombstones;
 
 /// All changes that wait for review.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub struct Unreviewed {
 /// A cell before agents changed it. Later changes by people elsewhere in the cell are applied here too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "was", rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[expect(missing_docs, reason = "the names of the fields explain them")]
 pub enum Was {
     /// It did not exist.
     Absent,
@@ -78,7 +78,7 @@ pub enum Verdict {
 /// The changes that a verdict covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[expect(missing_docs, reason = "the names of the fields explain them")]
 pub enum Scope {
     /// One hunk of a cell's source, counted from 0.
     Hunk { cell: CellId, hunk: usize },
@@ -265,7 +265,7 @@ impl Review {
         &self,
         notebook: &mut Notebook,
         cell: &CellId,
-        graves: &Graves,
+        tombstones: &CellTombstones,
     ) -> cellist_notebook::Result<()> {
         let Some(waiting) = self.cells.get(cell) else { return Ok(()) };
         match (&waiting.was, notebook.position(cell)) {
@@ -274,13 +274,13 @@ impl Review {
                 notebook.set_type(index, *kind);
                 notebook.set_source(index, source);
                 if let Some(stood) = place
-                    && let Some(at) = graves.place(notebook, stood.after.as_ref())
+                    && let Some(at) = tombstones.place(notebook, stood.after.as_ref())
                 {
                     notebook.shift(index, if at > index { at - 1 } else { at });
                 }
             }
             (Was::Deleted { after, kind, source, json }, None) => {
-                let at = graves.place(notebook, after.as_ref()).unwrap_or(notebook.cells().len());
+                let at = tombstones.place(notebook, after.as_ref()).unwrap_or(notebook.cells().len());
                 notebook.restore(at, cell, json)?;
                 notebook.set_type(at, *kind);
                 notebook.set_source(at, source);

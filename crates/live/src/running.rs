@@ -22,7 +22,7 @@ use cellist_store::receipts::{Receipt, mark};
 
 use super::actor::Author;
 use super::condition::CellRun;
-use super::document::{Document, DocumentError, View};
+use super::document::{Document, DocumentError, DocumentView};
 use super::state::{BegunCell, EndedCell};
 use resting::Resting;
 
@@ -33,7 +33,7 @@ const SHARE: u32 = 10;
 
 /// A run of cells.
 #[derive(Clone, Debug)]
-pub struct Batch {
+pub struct CellBatch {
     /// The cells, in this order.
     pub cells: Vec<CellId>,
     /// Session, kernel and limits. The code comes from the cells.
@@ -50,7 +50,7 @@ pub struct Batch {
 
 /// Why a run was aborted.
 #[derive(Clone, Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each is the error of a part and says what it is")]
+#[expect(missing_docs, reason = "each wraps the error of a part")]
 pub enum RunError {
     #[error(transparent)]
     Document(#[from] DocumentError),
@@ -73,18 +73,18 @@ impl Document {
     pub async fn run(
         &self,
         sessions: &Sessions,
-        batch: Batch,
+        batch: CellBatch,
         author: Author,
         mut cancel: Cancel,
     ) -> Result<RunReport, RunError> {
         let begun = Instant::now();
-        let View { notebook, noted, absorbed, .. } = View::clone(&self.view());
+        let DocumentView { notebook, noted, absorbed, .. } = DocumentView::clone(&self.view());
         let runs = |id: &&CellId| notebook.position(id).is_some_and(|at| is_run(&notebook.cells()[at]));
         let cells: Vec<CellId> = batch.cells.iter().filter(runs).cloned().collect();
         self.mark_waiting(cells.clone()).await?;
         // Includes cells that are not run, because the caller marked them as queued.
         let resting = Resting { document: self, cells: &batch.cells };
-        let mut run = Run {
+        let mut run = ActiveRun {
             document: self,
             sessions,
             batch: &batch,
@@ -104,17 +104,17 @@ impl Document {
             }
             run.position = (position, cells.len());
             let report = match run.cell(id, &mut cancel, &mut notices).await {
-                Ok(Ran::Done(report)) => report,
+                Ok(CellOutcome::Done(report)) => report,
                 Err(RunError::Session(error)) if !reports.is_empty() => {
                     (refused, status) = (Some((error, id.clone())), Status::Error);
                     break;
                 }
                 Err(error) => return Err(error),
-                Ok(Ran::Gone) => {
+                Ok(CellOutcome::Gone) => {
                     notices.push(format!("cell {id} was deleted while the notebook ran, and was not run"));
                     continue;
                 }
-                Ok(Ran::Unwanted) => {
+                Ok(CellOutcome::Unwanted) => {
                     status = Status::Cancelled;
                     break;
                 }
@@ -173,7 +173,7 @@ fn unsaved(error: DocumentError) -> Unsaved {
 }
 
 /// The outcome of one cell.
-enum Ran {
+enum CellOutcome {
     /// The cell ran.
     Done(Arc<CellReport>),
     /// The cell was deleted.
@@ -183,10 +183,10 @@ enum Ran {
 }
 
 /// A run in progress.
-struct Run<'a> {
+struct ActiveRun<'a> {
     document: &'a Document,
     sessions: &'a Sessions,
-    batch: &'a Batch,
+    batch: &'a CellBatch,
     author: Author,
     outputs: RunOutputs,
     /// Whether to restart the kernel before the next cell.
@@ -210,15 +210,15 @@ struct RunningCell {
     ticket: Ticket,
 }
 
-impl Run<'_> {
+impl ActiveRun<'_> {
     /// Runs one cell. Adds notices about its kernel to `notices`.
     async fn cell(
         &mut self,
         id: &CellId,
         cancel: &mut Cancel,
         notices: &mut Vec<String>,
-    ) -> Result<Ran, RunError> {
-        let Some(cell) = self.begin(id).await? else { return Ok(Ran::Gone) };
+    ) -> Result<CellOutcome, RunError> {
+        let Some(cell) = self.begin(id).await? else { return Ok(CellOutcome::Gone) };
         let outcome = self.follow(&cell, cancel).await?;
         self.finish(cell, outcome, notices).await
     }
@@ -290,10 +290,10 @@ impl Run<'_> {
         cell: RunningCell,
         mut outcome: CallReport,
         notices: &mut Vec<String>,
-    ) -> Result<Ran, RunError> {
+    ) -> Result<CellOutcome, RunError> {
         notices.append(&mut outcome.notices);
         let Some(CodeReport { language_info, report, kernel_id, .. }) = outcome.cells.pop() else {
-            return Ok(Ran::Unwanted);
+            return Ok(CellOutcome::Unwanted);
         };
         self.written += report.text.len();
         let outputs = self.outputs.end(cell.id.as_str(), report.execution_count);
@@ -321,7 +321,7 @@ impl Run<'_> {
         };
         self.document.end_cell(ended, &self.outputs, &self.author).await?;
         let id = Some(cell.id.to_string());
-        Ok(Ran::Done(Arc::new(CellReport { index: cell.index, id, may_fail: cell.may_fail, report })))
+        Ok(CellOutcome::Done(Arc::new(CellReport { index: cell.index, id, may_fail: cell.may_fail, report })))
     }
 }
 

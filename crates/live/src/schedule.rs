@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_someone_waits_for_is_saved_at_once() {
+    fn a_change_with_a_waiting_caller_is_saved_at_once() {
         let (mut schedule, start) = (Schedule::default(), Instant::now());
         assert!(schedule.next().is_none() && !schedule.is_dirty());
         schedule.changed(Urgency::Later, start);
@@ -177,11 +177,11 @@ mod tests {
         schedule.changed(Urgency::Later, at(start, 1000));
         assert_eq!(schedule.next(), Some(at(start, 8000)));
         schedule.changed(Urgency::Soon, at(start, 1000));
-        assert_eq!(schedule.next(), Some(at(start, 1250)), "whoever types is not kept waiting");
+        assert_eq!(schedule.next(), Some(at(start, 1250)), "typing is not delayed");
     }
 
     #[test]
-    fn what_failed_is_tried_again_ever_more_rarely_and_at_once_for_someone_who_waits() {
+    fn failed_saves_are_retried_with_backoff_and_at_once_for_a_waiting_caller() {
         let (mut schedule, start) = (Schedule::default(), Instant::now());
         schedule.changed(Urgency::Soon, start);
         let mut now = start;

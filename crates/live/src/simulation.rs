@@ -2,6 +2,7 @@
 //! repeated or lost; broken connections; writes to the file from outside. Everything follows from a seed, which
 //! `CELLIST_SEED` sets.
 
+mod ops;
 mod real;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -12,9 +13,10 @@ use cellist_notebook::{CellId, CellType, Ids, Notebook, OnConflict, merge};
 use super::replica::Replica;
 use super::state::State;
 use super::{
-    Actor, ActorKind, Author, CellText, Change, ChangeSet, Content, Op, Refusal, Submission, Verdict,
-    journal::Journal, review::Review, units,
+    Actor, ActorKind, Author, CellText, Change, ChangeSet, Content, Op, Submission, SubmissionRefusal,
+    Verdict, journal::Journal, review::Review, units,
 };
+use ops::{some_op, typed};
 
 /// Deterministic pseudo-random numbers.
 struct Chance(u64);
@@ -61,13 +63,13 @@ impl Letters {
 }
 
 /// A message between a client and the notebook, with its connection number.
-enum Message {
+enum LinkMessage {
     Submit { client: usize, connection: u64, submission: Submission },
-    Answer { client: usize, connection: u64, answer: Result<u64, Refusal> },
+    Answer { client: usize, connection: u64, answer: Result<u64, SubmissionRefusal> },
     Told { client: usize, connection: u64, changes: Vec<Arc<Change>> },
 }
 
-struct Client {
+struct SimulatedClient {
     replica: Replica,
     author: Author,
     connection: u64,
@@ -78,9 +80,9 @@ struct World {
     chance: Chance,
     letters: Letters,
     state: State,
-    clients: Vec<Client>,
+    clients: Vec<SimulatedClient>,
     /// Messages in transit. Any link may deliver next, but each keeps its order.
-    links: Vec<VecDeque<Message>>,
+    links: Vec<VecDeque<LinkMessage>>,
     told: Vec<u64>,
     /// The file, and its content as known to the owner.
     file: Notebook,
@@ -110,7 +112,7 @@ impl World {
         let client = |number: usize| {
             let kind = if number == 2 { ActorKind::Agent } else { ActorKind::Person };
             let name = format!("client{number}");
-            Client {
+            SimulatedClient {
                 replica: Replica::new(&name, 1000, &notebook),
                 author: Actor::new(kind, &name).into(),
                 connection: 0,
@@ -160,14 +162,14 @@ impl World {
     }
 
     fn send(&mut self, client: usize) {
-        let Client { replica, connection, is_connected, .. } = &mut self.clients[client];
+        let SimulatedClient { replica, connection, is_connected, .. } = &mut self.clients[client];
         if !*is_connected {
             return;
         }
         if let Some(submission) = replica.outgoing() {
             let connection = *connection;
             let link = &mut self.links[2 * client];
-            link.push_back(Message::Submit { client, connection, submission });
+            link.push_back(LinkMessage::Submit { client, connection, submission });
         }
     }
 
@@ -175,30 +177,32 @@ impl World {
         let link = self.chance.below(self.links.len());
         let Some(message) = self.links[link].pop_front() else { return };
         match message {
-            Message::Submit { client, connection, submission } => {
+            LinkMessage::Submit { client, connection, submission } => {
                 let author = self.clients[client].author.clone();
                 let answer = self.state.submit(submission, &author, self.clock);
-                self.links[2 * client + 1].push_back(Message::Answer { client, connection, answer });
+                self.links[2 * client + 1].push_back(LinkMessage::Answer { client, connection, answer });
             }
-            Message::Answer { client, connection, answer } => {
+            LinkMessage::Answer { client, connection, answer } => {
                 let of = &mut self.clients[client];
                 if of.connection != connection || !of.is_connected {
                     return;
                 }
                 match answer {
                     Ok(_) => {}
-                    Err(Refusal::Behind { changes, .. }) => {
+                    Err(SubmissionRefusal::Behind { changes, .. }) => {
                         of.replica.unsent();
                         for change in changes {
                             of.replica.receive(&change).unwrap();
                         }
                     }
                     // The id of a new cell was taken meanwhile; the other cell arrives as a change.
-                    Err(Refusal::BadName { .. } | Refusal::NoSuchCell { .. }) => of.replica.unsent(),
+                    Err(SubmissionRefusal::BadName { .. } | SubmissionRefusal::NoSuchCell { .. }) => {
+                        of.replica.unsent()
+                    }
                     Err(refusal) => panic!("{refusal}"),
                 }
             }
-            Message::Told { client, connection, changes } => {
+            LinkMessage::Told { client, connection, changes } => {
                 let of = &mut self.clients[client];
                 if of.connection == connection && of.is_connected {
                     for change in changes {
@@ -219,7 +223,7 @@ impl World {
         }
         self.told[client] = self.state.version();
         let connection = self.clients[client].connection;
-        self.links[2 * client + 1].push_back(Message::Told { client, connection, changes });
+        self.links[2 * client + 1].push_back(LinkMessage::Told { client, connection, changes });
     }
 
     /// A connection breaks, with the replies in transit and perhaps the requests; or it is restored.
@@ -384,58 +388,6 @@ fn assert_no_letter_lost(letters: &Letters, notebook: &Notebook, may_repeat: boo
     }
 }
 
-/// Returns a random operation on the cells of a client.
-fn some_op(chance: &mut Chance, letters: &mut Letters, replica: &mut Replica) -> Option<Op> {
-    let cells: Vec<(CellId, String)> =
-        replica.cells().iter().map(|cell| (cell.id.clone(), cell.source.clone())).collect();
-    let pick = |chance: &mut Chance| cells.get(chance.below(cells.len())).cloned();
-    let after = pick(chance).map(|(id, _)| id).filter(|_| !chance.one_in(5));
-    Some(match chance.below(40) {
-        0..=1 => Op::Insert {
-            cell: Some(replica.fresh_name()),
-            after,
-            kind: if chance.one_in(3) { CellType::Markdown } else { CellType::Code },
-            source: (0..chance.below(4)).map(|_| letters.next()).collect(),
-            content: None,
-        },
-        2 if cells.len() > 2 => {
-            let cell = replica.cells()[chance.below(cells.len())].clone();
-            letters.delete(&cell.source);
-            letters.gone.push(cell.clone());
-            Op::Delete { cell: cell.id }
-        }
-        5..=6 => {
-            let is_gone = |gone: &&CellText| cells.iter().all(|(id, _)| *id != gone.id);
-            let CellText { id, kind, source } = letters.gone.iter().rev().find(is_gone)?.clone();
-            let content = Some(Content::Cell { cell: id.clone(), outputs: true });
-            Op::Insert { cell: Some(id), after, kind, source, content }
-        }
-        7 => Op::Absorb { cell: pick(chance)?.0, from: vec![pick(chance)?.0] },
-        8 => Op::Refit { cell: pick(chance)?.0 },
-        3 => Op::Move { cell: pick(chance)?.0, after },
-        4 => Op::Retype { cell: pick(chance)?.0, kind: CellType::ALL[chance.below(3)] },
-        _ => {
-            let (cell, source) = pick(chance)?;
-            Op::Change { cell, change: typed(chance, letters, &source) }
-        }
-    })
-}
-
-/// Returns a change that inserts and deletes some letters of a text.
-fn typed(chance: &mut Chance, letters: &mut Letters, source: &str) -> ChangeSet {
-    let characters: Vec<char> = source.chars().collect();
-    let at = chance.below(characters.len() + 1);
-    let removed = if chance.one_in(4) { chance.below(3).min(characters.len() - at) } else { 0 };
-    let gone: String = characters[at..at + removed].iter().collect();
-    letters.delete(&gone);
-    let mut text: String = (0..chance.below(4)).map(|_| letters.next()).collect();
-    if chance.one_in(6) {
-        text.push('\n');
-    }
-    let start = units(&characters[..at].iter().collect::<String>());
-    ChangeSet::replace(units(source), start..start + units(&gone), &text).unwrap()
-}
-
 fn simulate(seed: u64, steps: usize) -> (u32, usize) {
     let mut world = World::new(seed);
     for _ in 0..steps {
@@ -450,7 +402,7 @@ fn simulate(seed: u64, steps: usize) -> (u32, usize) {
 const SEEDS: u64 = 40;
 
 #[test]
-fn all_copies_and_the_file_come_to_the_same_and_no_letter_is_lost() {
+fn all_copies_and_the_file_converge_and_no_letter_is_lost() {
     let seeds: Vec<u64> = match std::env::var("CELLIST_SEED") {
         // One number, or a range such as 0-1000.
         Ok(seeds) => match seeds.split_once('-') {

@@ -18,11 +18,11 @@ use cellist_store::receipts::Receipt;
 use super::act::{Act, between};
 use super::actor::{Actor, ActorKind, Author, Tag};
 use super::condition::Conditions;
-use super::graves::Graves;
 use super::journal::{Entry, Journal, NothingToUndo};
-use super::log::Log;
-use super::op::{Change, Refusal};
+use super::log::ChangeLog;
+use super::op::{Change, SubmissionRefusal};
 use super::review::Review;
+use super::tombstones::CellTombstones;
 use late::Late;
 pub(crate) use running::{BegunCell, EndedCell};
 pub use undoing::PartlyUndone;
@@ -39,10 +39,10 @@ const HEARD: usize = 256;
 pub(crate) struct State {
     notebook: Arc<Notebook>,
     version: u64,
-    log: Log,
+    log: ChangeLog,
     /// The version that last changed a cell's source or type, or created or deleted it.
     touched: HashMap<CellId, u64>,
-    graves: Graves,
+    tombstones: CellTombstones,
     conditions: Arc<Conditions>,
     journal: Journal,
     review: Arc<Review>,
@@ -60,7 +60,7 @@ pub(crate) struct State {
 
 /// Why a request changed nothing.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum Unchanged {
     #[error(transparent)]
     Refused(#[from] notebook::Error),
@@ -88,18 +88,18 @@ pub struct Edited<T> {
 impl State {
     /// Opens a notebook. `version` must be higher than any that clients may know from an earlier owner.
     pub(crate) fn new(notebook: Notebook, version: u64, journal: Journal, review: Review) -> State {
-        let mut graves = Graves::default();
+        let mut tombstones = CellTombstones::default();
         let mut notebook = notebook;
         for entry in journal.entries() {
-            entry.acts.iter().for_each(|act| graves.note(act));
+            entry.acts.iter().for_each(|act| tombstones.note(act));
             bury(&mut notebook, &entry.acts, &entry.actor);
         }
         let mut state = State {
             notebook: Arc::new(notebook),
             version,
-            log: Log::default(),
+            log: ChangeLog::default(),
             touched: HashMap::new(),
-            graves,
+            tombstones,
             conditions: Arc::default(),
             journal,
             review: Arc::new(review),
@@ -155,8 +155,8 @@ impl State {
     }
 
     /// Returns all changes since a version.
-    pub(crate) fn since(&self, base: u64) -> Result<Vec<Arc<Change>>, Refusal> {
-        let too_far = Refusal::TooFar { base, version: self.version };
+    pub(crate) fn since(&self, base: u64) -> Result<Vec<Arc<Change>>, SubmissionRefusal> {
+        let too_far = SubmissionRefusal::TooFar { base, version: self.version };
         self.log.since(base, self.version).ok_or(too_far)
     }
 
@@ -280,7 +280,7 @@ impl State {
             self.heard.insert(tag.client.clone(), tag.number);
         }
         for act in &acts {
-            self.graves.note(act);
+            self.tombstones.note(act);
             if let Some(cell) = act.cell().filter(|_| act.touches_text()) {
                 self.touched.insert(cell.clone(), self.version);
             }

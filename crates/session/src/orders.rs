@@ -20,7 +20,7 @@ use cellist_platform::aside::aside;
 use cellist_settings::{BackendWish, Faults, Home, Resolved, Settings, Sources, resolve};
 use serde::{Deserialize, Serialize};
 
-pub use choice::NotebookKernel;
+pub use choice::WantedKernel;
 pub use error::CannotOrder;
 pub use found::{FoundSoftware, NamedKernel};
 pub use shell::{ShellOrder, shell};
@@ -60,7 +60,7 @@ pub struct KernelRequest {
     /// Name of a kernelspec.
     pub kernel: Option<String>,
     /// The kernel and language named by the notebook.
-    pub wanted: NotebookKernel,
+    pub wanted: WantedKernel,
     /// A kernel that is already running.
     pub running: Option<RunningKernel>,
     /// Whether an existing session must have exactly this kernel.

@@ -71,7 +71,7 @@ impl From<Value> for Literal {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum ParameterError {
-    #[error("parameters cannot be given to a notebook in {language}")]
+    #[error("parameters are not supported for notebooks in {language}")]
     Language { language: String },
     #[error("`{name}` cannot be the name of a parameter in {language}")]
     Name { name: String, language: String },
@@ -83,7 +83,7 @@ impl ParameterError {
         match self {
             ParameterError::Language { .. } => {
                 let known: Vec<&str> = LANGUAGES.iter().map(|dialect| dialect.name).collect();
-                Some(format!("they can be given in {}", known.join(", ")))
+                Some(format!("supported languages: {}", known.join(", ")))
             }
             ParameterError::Name { .. } => Some("a name has letters, digits and underscores".into()),
         }
@@ -301,6 +301,6 @@ mod tests {
         let name = assignments(&[("a b".into(), Literal::Null)], "python").unwrap_err();
         assert_eq!(name.to_string(), "`a b` cannot be the name of a parameter in python");
         let language = assignments(&[], "cobol").unwrap_err();
-        assert_eq!(language.to_string(), "parameters cannot be given to a notebook in cobol");
+        assert_eq!(language.to_string(), "parameters are not supported for notebooks in cobol");
     }
 }

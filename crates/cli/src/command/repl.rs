@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cellist_host::Named;
 use cellist_notebook::{Ids, Notebook};
-use cellist_session::orders::{KernelRequest, NotebookKernel};
+use cellist_session::orders::{KernelRequest, WantedKernel};
 use cellist_session::sessions::{SessionKey, SessionKind};
 use cellist_settings::Home;
 use cellist_tui::{Keeper, Repl};
@@ -85,7 +85,7 @@ struct Place {
     session: Named,
     here: PathBuf,
     kind: SessionKind,
-    wanted: NotebookKernel,
+    wanted: WantedKernel,
     is_owned: bool,
 }
 
@@ -94,7 +94,7 @@ impl Arguments {
         if let Some(path) = &self.notebook {
             let target = Target { path: path.clone(), part: None };
             target.check_name()?;
-            let wanted = NotebookKernel::of_metadata(&files::store().open(path)?.notebook.metadata());
+            let wanted = WantedKernel::of_metadata(&files::store().open(path)?.notebook.metadata());
             let path = path.canonicalize().map_err(|error| CliError::unreadable(path, &error))?;
             let SessionKey { id, cwd } = SessionKey::of_notebook(&path);
             let kind = SessionKind::Notebook { path };
@@ -105,7 +105,7 @@ impl Arguments {
         let is_owned = self.session.is_none();
         let id = self.session.clone().unwrap_or_else(|| format!("repl-{}", std::process::id()));
         let (session, kind) = (Named { id, cwd: None }, SessionKind::Terminal);
-        Ok(Place { session, here, kind, wanted: NotebookKernel::default(), is_owned })
+        Ok(Place { session, here, kind, wanted: WantedKernel::default(), is_owned })
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use cellist_host::{CallRequest, Named};
 use cellist_output::Ansi;
 use cellist_session::execution::Reading;
-use cellist_session::orders::{KernelRequest, NotebookKernel};
+use cellist_session::orders::{KernelRequest, WantedKernel};
 use cellist_session::sessions::{RunRules, SessionKey, SessionKind};
 use cellist_settings::Settings;
 use cellist_tui::Viewing;
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     needs_terminal("view")?;
     let target = Target { path: arguments.notebook.clone(), part: None };
     target.check_name()?;
-    let wanted = NotebookKernel::of_metadata(&files::store().open(&target.path)?.notebook.metadata());
+    let wanted = WantedKernel::of_metadata(&files::store().open(&target.path)?.notebook.metadata());
     let path = target.path.canonicalize().map_err(|error| CliError::unreadable(&target.path, &error))?;
     let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
     let settings = arguments.flags.settings(&folder)?.settings;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cellist_live::{CellState, Document, DocumentError, Effect, Review, View, Was, cells_of};
+use cellist_live::{CellState, Document, DocumentError, DocumentView, Effect, Review, Was, cells_of};
 use cellist_notebook::{CellId, Notebook};
 use cellist_platform::FailureKind;
 use cellist_session::execution::Cancel;
@@ -44,7 +44,7 @@ struct Feed {
     client: Client,
     form: OutputForm,
     known: Known,
-    views: watch::Receiver<Arc<View>>,
+    views: watch::Receiver<Arc<DocumentView>>,
     sessions: watch::Receiver<()>,
     presence: watch::Receiver<()>,
     /// When it was last looked for news.
@@ -268,7 +268,7 @@ fn told<T: PartialEq + Clone>(known: &mut T, now: T) -> Option<T> {
     })
 }
 
-fn conditions(view: &View) -> BTreeMap<CellId, CellCondition> {
+fn conditions(view: &DocumentView) -> BTreeMap<CellId, CellCondition> {
     let condition = |(cell, CellState { activity, last, stale }): (CellId, CellState)| {
         (cell, CellCondition { activity, last, stale: stale.iter().map(Stale::words).collect() })
     };

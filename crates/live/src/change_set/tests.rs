@@ -121,7 +121,7 @@ struct Observed {
 }
 
 #[test]
-fn changes_do_what_they_do_in_codemirror() {
+fn changes_behave_like_codemirrors() {
     let observed: Vec<Observed> = serde_json::from_str(include_str!("codemirror.json")).unwrap();
     for one in observed {
         let Observed { doc, a, b, c, .. } = &one;

@@ -6,7 +6,7 @@ use cellist_session::execution::RunOutputs;
 
 use crate::actor::Author;
 use crate::condition::CellRun;
-use crate::document::{Document, DocumentError, Then};
+use crate::document::{Document, DocumentError, SaveNeed};
 use crate::schedule::Urgency;
 use crate::state::{BegunCell, EndedCell};
 
@@ -17,7 +17,7 @@ impl Document {
         cell: CellId,
         run: CellRun,
     ) -> Result<Option<BegunCell>, DocumentError> {
-        self.ask_quietly(move |state, _| (state.begin_cell(&cell, run), Then::Nothing)).await
+        self.ask_quietly(move |state, _| (state.begin_cell(&cell, run), SaveNeed::Nothing)).await
     }
 
     /// Writes the new outputs of a run into the notebook. `cell` is the running one.
@@ -29,7 +29,7 @@ impl Document {
     ) -> Result<(), DocumentError> {
         let (cell, outputs, author) = (cell.clone(), outputs.clone(), author.clone());
         self.ask(move |state, now| {
-            (state.show_run(&cell, &outputs, &author, now), Then::Save(Urgency::Later))
+            (state.show_run(&cell, &outputs, &author, now), SaveNeed::Save(Urgency::Later))
         })
         .await
     }
@@ -43,7 +43,7 @@ impl Document {
     ) -> Result<(), DocumentError> {
         let (outputs, author) = (outputs.clone(), author.clone());
         self.ask_quietly(move |state, now| {
-            (state.end_cell(ended, &outputs, &author, now), Then::Save(Urgency::Ended))
+            (state.end_cell(ended, &outputs, &author, now), SaveNeed::Save(Urgency::Ended))
         })
         .await
     }

@@ -12,7 +12,7 @@ use testkit::Scratch;
 use tokio::time::sleep;
 
 use super::{Chance, Letters, Replica, some_op, typed};
-use crate::{Actor, ActorKind, Author, Document, DocumentError, Documents, Refusal};
+use crate::{Actor, ActorKind, Author, Document, DocumentError, Documents, SubmissionRefusal};
 
 const STEPS: usize = 150;
 const WRITES: usize = 15;
@@ -56,13 +56,13 @@ async fn send(document: &Document, replica: &mut Replica, author: &Author, is_im
     }
     match answer.await.unwrap() {
         Ok(_) => {}
-        Err(DocumentError::Refused(Refusal::Behind { changes, .. })) => {
+        Err(DocumentError::Refused(SubmissionRefusal::Behind { changes, .. })) => {
             replica.unsent();
             for change in changes {
                 replica.receive(&change).unwrap();
             }
         }
-        Err(DocumentError::Refused(Refusal::BadName { .. })) => replica.unsent(),
+        Err(DocumentError::Refused(SubmissionRefusal::BadName { .. })) => replica.unsent(),
         Err(error) => panic!("{error}"),
     }
 }

@@ -5,10 +5,18 @@ use cellist_notebook::{CellId, CellType, Notebook};
 use super::State;
 use crate::act::{Act, before, delete, retype};
 use crate::op::Content;
-use crate::{Author, ChangeSet, Op, Refusal, Submission};
+use crate::{Author, ChangeSet, Op, Submission, SubmissionRefusal};
 
 /// The largest cell that a client may insert whole.
 const MOST_CONTENT: usize = 32 << 20;
+
+/// A cell to insert.
+struct NewCell {
+    cell: Option<CellId>,
+    kind: CellType,
+    source: String,
+    content: Option<Content>,
+}
 
 impl State {
     /// Applies a submission, or returns the changes that the client missed. Its cells must be as the client knew
@@ -18,7 +26,7 @@ impl State {
         submission: Submission,
         author: &Author,
         now: u64,
-    ) -> Result<u64, Refusal> {
+    ) -> Result<u64, SubmissionRefusal> {
         let Submission { base, tag, ops } = submission;
         if let Some(version) = tag.as_ref().and_then(|tag| self.log.find(tag, base)) {
             return Ok(version);
@@ -28,7 +36,7 @@ impl State {
         let mut acts = Vec::new();
         for op in ops {
             if self.is_stale(&op, base) {
-                return Err(Refusal::Behind { version: self.version, changes });
+                return Err(SubmissionRefusal::Behind { version: self.version, changes });
             }
             acts.extend(self.carry_out(&mut changed, &acts, op)?);
         }
@@ -94,43 +102,19 @@ impl State {
         })
     }
 
-    fn carry_out(&self, notebook: &mut Notebook, done: &[Act], op: Op) -> Result<Option<Act>, Refusal> {
+    fn carry_out(
+        &self,
+        notebook: &mut Notebook,
+        done: &[Act],
+        op: Op,
+    ) -> Result<Option<Act>, SubmissionRefusal> {
         let find = |notebook: &Notebook, cell: &CellId| {
-            notebook.position(cell).ok_or_else(|| Refusal::NoSuchCell { cell: cell.clone() })
+            notebook.position(cell).ok_or_else(|| SubmissionRefusal::NoSuchCell { cell: cell.clone() })
         };
         Ok(match op {
             Op::Insert { cell, after, kind, source, content } => {
                 let at = self.place(notebook, after)?;
-                // The JSON, the cell of this notebook that it is of, and whether its outputs are wanted. Of a tombstone
-                // that is not known any more, the source is left.
-                let content = content.and_then(|content| match content {
-                    Content::Json(json) => Some((json, None, true)),
-                    Content::Cell { cell, outputs } => {
-                        Some((self.content(notebook, done, &cell)?, Some(cell), outputs))
-                    }
-                });
-                let is_back =
-                    matches!((&content, &cell), (Some((_, Some(from), _)), Some(cell)) if from == cell);
-                match cell {
-                    Some(cell) if notebook.position(&cell).is_some() => {
-                        return Err(Refusal::BadName { cell, why: "another cell has this name" });
-                    }
-                    Some(cell) if !cell.is_valid() && !self.graves.knows(&cell) => {
-                        let why = "a name has 1 to 64 letters, digits, `-` and `_`";
-                        return Err(Refusal::BadName { cell, why });
-                    }
-                    Some(cell) => match &content {
-                        Some((json, _, outputs)) => {
-                            put_whole(notebook, at, &cell, json, is_back)?;
-                            fit(notebook, at, kind, &source, *outputs);
-                        }
-                        None => notebook.insert_named(at, cell, kind, &source),
-                    },
-                    None => notebook.insert(at, kind, &source),
-                }
-                let cell = notebook.cells()[at].id().clone();
-                let after = before(notebook, at);
-                Some(Act::Inserted { cell, after, kind, source, has_more: content.is_some() })
+                Some(self.insert(notebook, done, at, NewCell { cell, kind, source, content })?)
             }
             Op::Delete { cell } => {
                 let at = find(notebook, &cell)?;
@@ -155,12 +139,12 @@ impl State {
             Op::Change { cell, change } => {
                 let at = find(notebook, &cell)?;
                 if notebook.cells()[at].has_lone_surrogate() {
-                    return Err(Refusal::ReadOnly { cell });
+                    return Err(SubmissionRefusal::ReadOnly { cell });
                 }
                 let before = notebook.cells()[at].source().into_owned();
                 let after = match change.apply(&before) {
                     Ok(after) => after,
-                    Err(problem) => return Err(Refusal::BadChange { cell, problem }),
+                    Err(problem) => return Err(SubmissionRefusal::BadChange { cell, problem }),
                 };
                 write(notebook, at, before, after, Some(change))
             }
@@ -206,10 +190,50 @@ impl State {
         })
     }
 
+    /// Inserts a new or restored cell at an index.
+    fn insert(
+        &self,
+        notebook: &mut Notebook,
+        done: &[Act],
+        at: usize,
+        new: NewCell,
+    ) -> Result<Act, SubmissionRefusal> {
+        let NewCell { cell, kind, source, content } = new;
+        // JSON, the cell of this notebook that it comes from, and whether to keep its outputs. If the tombstone
+        // is no longer known, only the source is inserted.
+        let content = content.and_then(|content| match content {
+            Content::Json(json) => Some((json, None, true)),
+            Content::Cell { cell, outputs } => {
+                Some((self.content(notebook, done, &cell)?, Some(cell), outputs))
+            }
+        });
+        let is_back = matches!((&content, &cell), (Some((_, Some(from), _)), Some(cell)) if from == cell);
+        match cell {
+            Some(cell) if notebook.position(&cell).is_some() => {
+                return Err(SubmissionRefusal::BadName { cell, why: "another cell has this name" });
+            }
+            Some(cell) if !cell.is_valid() && !self.tombstones.knows(&cell) => {
+                let why = "a name has 1 to 64 letters, digits, `-` and `_`";
+                return Err(SubmissionRefusal::BadName { cell, why });
+            }
+            Some(cell) => match &content {
+                Some((json, _, outputs)) => {
+                    put_whole(notebook, at, &cell, json, is_back)?;
+                    fit(notebook, at, kind, &source, *outputs);
+                }
+                None => notebook.insert_named(at, cell, kind, &source),
+            },
+            None => notebook.insert(at, kind, &source),
+        }
+        let cell = notebook.cells()[at].id().clone();
+        let after = before(notebook, at);
+        Ok(Act::Inserted { cell, after, kind, source, has_more: content.is_some() })
+    }
+
     /// Returns the index after a cell. After a deleted cell, uses the cell before it.
-    fn place(&self, notebook: &Notebook, after: Option<CellId>) -> Result<usize, Refusal> {
-        let place = self.graves.place(notebook, after.as_ref());
-        place.ok_or_else(|| Refusal::NoSuchCell { cell: after.unwrap_or_else(|| "".into()) })
+    fn place(&self, notebook: &Notebook, after: Option<CellId>) -> Result<usize, SubmissionRefusal> {
+        let place = self.tombstones.place(notebook, after.as_ref());
+        place.ok_or_else(|| SubmissionRefusal::NoSuchCell { cell: after.unwrap_or_else(|| "".into()) })
     }
 }
 
@@ -220,12 +244,12 @@ fn put_whole(
     cell: &CellId,
     json: &str,
     is_back: bool,
-) -> Result<(), Refusal> {
+) -> Result<(), SubmissionRefusal> {
     let put = if is_back {
         notebook.restore(at, cell, json)
     } else if json.len() > MOST_CONTENT {
         let problem = format!("it has {} bytes, and at most {MOST_CONTENT} are taken", json.len());
-        return Err(Refusal::BadContent { cell: cell.clone(), problem });
+        return Err(SubmissionRefusal::BadContent { cell: cell.clone(), problem });
     } else {
         notebook.insert_whole(at, cell.clone(), json)
     };
@@ -243,8 +267,8 @@ fn fit(notebook: &mut Notebook, at: usize, kind: CellType, source: &str, outputs
     notebook.set_source(at, source);
 }
 
-fn bad_content(cell: &CellId, problem: &cellist_notebook::Error) -> Refusal {
-    Refusal::BadContent { cell: cell.clone(), problem: problem.to_string() }
+fn bad_content(cell: &CellId, problem: &cellist_notebook::Error) -> SubmissionRefusal {
+    SubmissionRefusal::BadContent { cell: cell.clone(), problem: problem.to_string() }
 }
 
 /// Returns the act for a change of values. An empty change counts too, so that each is undone once.

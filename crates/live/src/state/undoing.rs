@@ -59,7 +59,7 @@ impl State {
     ) -> Result<Edited<Vec<Entry>>, Unchanged> {
         let chosen = self.chosen(undo)?;
         let mut changed = Notebook::clone(&self.notebook);
-        take_back(&mut changed, chosen.iter().flat_map(|entry| entry.acts.iter().rev()), &self.graves)?;
+        take_back(&mut changed, chosen.iter().flat_map(|entry| entry.acts.iter().rev()), &self.tombstones)?;
         let entries: Vec<Entry> = chosen.into_iter().cloned().collect();
         Ok(self.taken_back(undo, changed, entries, author, now))
     }
@@ -84,7 +84,7 @@ impl State {
         let mut changed = Notebook::clone(&self.notebook);
         let (mut entries, mut kept) = (Vec::new(), Vec::new());
         for entry in chosen {
-            match take_back(&mut changed, entry.acts.iter().rev(), &self.graves) {
+            match take_back(&mut changed, entry.acts.iter().rev(), &self.tombstones) {
                 Ok(()) => entries.push(entry.clone()),
                 Err(conflict) => kept.push((entry.clone(), conflict)),
             }

@@ -75,7 +75,7 @@ impl State {
     fn put_back(&mut self, cells: &[CellId], author: &Author, now: u64) -> Result<(), Unchanged> {
         let mut changed = Notebook::clone(&self.notebook);
         for cell in cells {
-            self.review.put_back(&mut changed, cell, &self.graves)?;
+            self.review.put_back(&mut changed, cell, &self.tombstones)?;
         }
         let review = Arc::make_mut(&mut self.review);
         cells.iter().for_each(|cell| drop(review.cells.remove(cell)));

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_live::{
-    Actor, ActorKind, Author, ChangeSet, Document, DocumentError, Documents, Effect, Op, Submission, Undo,
-    View,
+    Actor, ActorKind, Author, ChangeSet, Document, DocumentError, DocumentView, Documents, Effect, Op,
+    Submission, Undo,
 };
 use cellist_notebook::{CellRef, Operation, Revision};
 use tokio::sync::watch;
@@ -28,12 +28,15 @@ fn documents(bed: &Bed) -> Documents {
     Documents::new(bed.store.clone())
 }
 
-fn sources(view: &View) -> Vec<String> {
+fn sources(view: &DocumentView) -> Vec<String> {
     view.notebook.cells().iter().map(|cell| cell.source().into_owned()).collect()
 }
 
 /// Waits until the newest view is as wanted.
-async fn seen(views: &mut watch::Receiver<Arc<View>>, is_wanted: impl Fn(&View) -> bool) -> Arc<View> {
+async fn seen(
+    views: &mut watch::Receiver<Arc<DocumentView>>,
+    is_wanted: impl Fn(&DocumentView) -> bool,
+) -> Arc<DocumentView> {
     let seen = tokio::time::timeout(PATIENCE, views.wait_for(|view| is_wanted(view))).await;
     Arc::clone(&seen.expect("it is seen in time").unwrap())
 }
@@ -53,7 +56,7 @@ fn edit(index: i64, source: &str) -> [Operation; 1] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_is_open_once_whatever_path_leads_to_it_and_saved_when_the_last_has_left() {
+async fn a_file_is_open_once_under_any_path_and_saved_with_the_last_handle() {
     let bed = Bed::new(&["one"]);
     let documents = documents(&bed);
     let link = bed.folder().join("link.ipynb");
@@ -84,7 +87,7 @@ async fn a_file_is_open_once_whatever_path_leads_to_it_and_saved_when_the_last_h
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_typed_is_told_and_on_disk_soon() {
+async fn typing_is_published_and_on_disk_soon() {
     let bed = Bed::new(&["one", "two"]);
     let documents = documents(&bed);
     let document = documents.open(&bed.path).await.unwrap();
@@ -128,7 +131,7 @@ async fn an_agents_edit_is_on_disk_when_it_returns_and_can_be_taken_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_another_program_writes_is_seen_and_both_survive() {
+async fn foreign_writes_are_noticed_and_both_versions_survive() {
     let bed = Bed::new(&["one", "two", "three"]);
     let documents = documents(&bed);
     let document = documents.open(&bed.path).await.unwrap();
@@ -153,7 +156,7 @@ async fn what_another_program_writes_is_seen_and_both_survive() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_is_gone_is_said_and_what_was_typed_is_kept() {
+async fn a_missing_file_is_reported_and_typed_text_is_kept() {
     let bed = Bed::new(&["one"]);
     let documents = documents(&bed);
     let document = documents.open(&bed.path).await.unwrap();
@@ -195,7 +198,7 @@ async fn closing_ends_all_and_later_questions_are_answered_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_typed_is_known_again_by_the_next_owner_of_the_file() {
+async fn the_next_owner_recognizes_typed_text() {
     let bed = Bed::new(&["one"]);
     let documents = documents(&bed);
     let document = documents.open(&bed.path).await.unwrap();
@@ -226,7 +229,7 @@ async fn what_was_typed_is_known_again_by_the_next_owner_of_the_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owner_that_is_killed_around_a_save_leaves_word_of_what_is_in_the_file() {
+async fn an_owner_killed_around_a_save_leaves_a_record_of_the_file() {
     let bed = Bed::new(&["one"]);
     let documents = documents(&bed);
     let before = fs::read(&bed.path).unwrap();
@@ -261,7 +264,7 @@ async fn an_owner_that_is_killed_around_a_save_leaves_word_of_what_is_in_the_fil
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn review_is_as_the_settings_have_it_until_someone_says_otherwise_for_a_notebook() {
+async fn review_follows_the_settings_unless_set_for_a_notebook() {
     let bed = Bed::new(&["one"]);
     let waits = |document: &Document| !document.view().review.cells.is_empty();
     let change = async |document: &Document, source: &'static str| {

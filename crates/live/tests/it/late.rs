@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cellist_kernel::order::Way;
-use cellist_live::{Actor, ActorKind, Author, Batch, Document, Documents};
+use cellist_live::{Actor, ActorKind, Author, CellBatch, Document, Documents};
 use cellist_notebook::{CellId, Notebook};
 use cellist_output::{Output, StreamName};
 use cellist_session::execution::Cancel;
@@ -65,8 +65,14 @@ impl Desk {
     pub(super) async fn run(&self, cells: &[usize]) {
         let (call, max_output) = (self.call(&[]), self.max_output);
         let cells = cells.iter().map(|cell| self.id(*cell)).collect();
-        let batch =
-            Batch { cells, call, allow_errors: true, max_output, timing: false, feed: RunFeed::default() };
+        let batch = CellBatch {
+            cells,
+            call,
+            allow_errors: true,
+            max_output,
+            timing: false,
+            feed: RunFeed::default(),
+        };
         let ran = self.document.run(&self.bed.sessions, batch, Desk::author(), Cancel::never());
         in_time(ran).await.unwrap();
     }

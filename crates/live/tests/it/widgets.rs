@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cellist_kernel::order::Way;
 use cellist_kernel::zmq::KernelCommand;
-use cellist_live::Batch;
+use cellist_live::CellBatch;
 use cellist_session::execution::Cancel;
 use cellist_session::sessions::RunFeed;
 use serde_json::Value;
@@ -35,7 +35,7 @@ async fn run(desk: &Desk, way: Option<Way>, cells: &[usize]) {
     }
     let cells = cells.iter().map(|cell| desk.id(*cell)).collect();
     let feed = RunFeed::default();
-    let batch = Batch { cells, call, allow_errors: true, max_output: None, timing: false, feed };
+    let batch = CellBatch { cells, call, allow_errors: true, max_output: None, timing: false, feed };
     let ran = desk.document.run(&desk.bed.sessions, batch, Desk::author(), Cancel::never());
     in_time(ran).await.unwrap();
 }

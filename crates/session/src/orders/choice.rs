@@ -32,7 +32,7 @@ pub struct BackendRequest {
 
 /// The kernel named by a notebook.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotebookKernel {
+pub struct WantedKernel {
     /// Name of its kernelspec.
     pub kernel: Option<String>,
     /// Programming language.
@@ -83,7 +83,7 @@ pub enum BackendDecision {
 /// Chooses a backend.
 pub fn choose(
     asked: &BackendRequest,
-    wanted: &NotebookKernel,
+    wanted: &WantedKernel,
     available: &InstalledSoftware<'_>,
 ) -> Result<BackendDecision, ChoiceError> {
     if let (BackendWish::Auto | BackendWish::Gateway, Some(url)) = (asked.backend, &asked.gateway) {
@@ -143,19 +143,19 @@ pub fn interpreter(available: &InstalledSoftware<'_>) -> Result<Interpreter, Cho
     }
 }
 
-impl NotebookKernel {
+impl WantedKernel {
     /// For code without a notebook.
-    pub fn nothing() -> NotebookKernel {
-        NotebookKernel { kernel: None, language: None }
+    pub fn nothing() -> WantedKernel {
+        WantedKernel { kernel: None, language: None }
     }
 
     /// Reads the kernel and language from notebook metadata.
-    pub fn of_metadata(metadata: &serde_json::Value) -> NotebookKernel {
+    pub fn of_metadata(metadata: &serde_json::Value) -> WantedKernel {
         let text = |pointer: &str| metadata.pointer(pointer).and_then(|it| it.as_str()).map(str::to_owned);
         let language = text("/kernelspec/language").or_else(|| text("/language_info/name"));
         // A notebook without either is a Python notebook, as everywhere in Jupyter.
         let kernel = text("/kernelspec/name").or_else(|| language.is_none().then(|| "python3".to_owned()));
-        NotebookKernel { kernel, language }
+        WantedKernel { kernel, language }
     }
 
     fn is_notebook(&self) -> bool {
@@ -164,7 +164,7 @@ impl NotebookKernel {
 }
 
 /// Returns the language of a notebook that is not in Python.
-fn other_language(wanted: &NotebookKernel, offers: &[KernelOffer]) -> Option<String> {
+fn other_language(wanted: &WantedKernel, offers: &[KernelOffer]) -> Option<String> {
     let of_kernel = || {
         let kernel = wanted.kernel.as_ref()?;
         let offered = offers.iter().find(|offer| offer.name == *kernel).map(|offer| offer.language.clone());
@@ -202,7 +202,7 @@ fn unreadable(name: &str, available: &InstalledSoftware<'_>) -> Option<ChoiceErr
 }
 
 /// Returns a notice for a Python notebook whose kernel is not installed. It runs anyway, perhaps on another Python.
-pub fn stand_in(wanted: &NotebookKernel, available: &InstalledSoftware<'_>) -> Option<String> {
+pub fn stand_in(wanted: &WantedKernel, available: &InstalledSoftware<'_>) -> Option<String> {
     let name = wanted.kernel.as_deref().filter(|name| !is_python(name))?;
     let is_there = available.offers.iter().any(|offer| offer.name.eq_ignore_ascii_case(name));
     if is_there || other_language(wanted, available.offers).is_some() {
@@ -214,7 +214,7 @@ pub fn stand_in(wanted: &NotebookKernel, available: &InstalledSoftware<'_>) -> O
 
 /// Returns the kernel named by the notebook, or another of its language.
 fn other_kernel(
-    wanted: &NotebookKernel,
+    wanted: &WantedKernel,
     language: &str,
     available: &InstalledSoftware<'_>,
 ) -> Result<BackendDecision, ChoiceError> {

@@ -21,7 +21,7 @@ pub enum CannotOrder {
     BadPython { path: PathBuf, flaw: Flaw },
     #[error(transparent)]
     BadGateway(#[from] BadAddress),
-    #[error("a kernel that runs is looked for on a gateway, and none is named")]
+    #[error("attaching to a running kernel needs a gateway, and none is named")]
     NoGateway,
     #[error("no kernel `{0}`")]
     NoSpec(String),

@@ -33,7 +33,7 @@ pub enum SessionError {
     Ended { id: String },
     #[error("session {id} was ended: {what}")]
     Failed { id: String, what: String },
-    #[error("no code can be run any more: the host is about to end")]
+    #[error("the host is shutting down; no code can run")]
     Closed,
 }
 
@@ -86,14 +86,14 @@ impl SessionError {
                 "wait for it or interrupt it again; a restart or a forced interrupt kills its kernel, and its state is lost"
             }
             SessionError::ResetUnderWay { .. } => "wait for it; one reset is enough",
-            SessionError::NoSuchSession { .. } => "`cellist sessions` lists those that there are",
+            SessionError::NoSuchSession { .. } => "`cellist sessions` lists the existing ones",
             SessionError::Ambiguous { .. } => "name the folder too, with --cwd",
             SessionError::CannotStart { hint, .. } => return hint.clone(),
-            SessionError::Ended { .. } => "ask again: a new kernel starts",
+            SessionError::Ended { .. } => "try again; a new kernel starts",
             SessionError::Failed { .. } => {
-                "ask again: a new kernel starts; report the line `internal error` of the host's log"
+                "try again; a new kernel starts; report the line `internal error` of the host's log"
             }
-            SessionError::Closed => "ask again: a new host starts",
+            SessionError::Closed => "try again; a new host starts",
         };
         Some(hint.into())
     }

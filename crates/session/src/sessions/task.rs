@@ -259,7 +259,7 @@ impl SessionTask {
             None => order.backend().to_string(),
         };
         let (has, wants) = (name(order), name(wanted));
-        (has != wants).then(|| format!("the session's kernel is {has}, not {wants}: a reset changes that"))
+        (has != wants).then(|| format!("the session's kernel is {has}, not {wants}; a reset switches to it"))
     }
 
     /// Ensures that a kernel can run code. Returns the notices of a new kernel.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use cellist_kernel::order::Order;
 use cellist_platform::aside::aside;
 use cellist_session::execution::{KernelReport, Limit, Status};
-use cellist_session::orders::{self, CannotOrder, KernelRequest, NotebookKernel, Stages};
+use cellist_session::orders::{self, CannotOrder, KernelRequest, Stages, WantedKernel};
 use cellist_session::sessions::{
     CallReport, Code, ExecutionId, OwnerId, Principal, RunRules, SessionCall, SessionError, SessionKey,
     SessionKind, SessionView, Stage, Ticket,
@@ -116,7 +116,7 @@ impl Toolbox {
         &self,
         caller: &Caller,
         key: &SessionKey,
-        wanted: NotebookKernel,
+        wanted: WantedKernel,
         is_fresh: bool,
     ) -> Result<Arc<Order>, CannotOrder> {
         if let Some(order) = self.sessions.order(key).filter(|_| !is_fresh) {

@@ -43,19 +43,19 @@ async fn desk(sources: &[&str]) -> Desk {
 
 impl Desk {
     /// All cells, in a session with this name.
-    fn whole(&self, session: &str) -> Batch {
+    fn whole(&self, session: &str) -> CellBatch {
         let cells = self.document.view().notebook.cells().iter().map(|cell| cell.id().clone()).collect();
         let mut call = call(session);
         call.kind = SessionKind::Run { path: Some(self.document.path().to_owned()) };
         (call.rules.on_stuck, call.rules.retry) = (Some(OnStuck::Kill), RetryOnCrash::Never);
-        Batch { cells, call, max_output: Some(MAX_OUTPUT), timing: false, ..batch(&[]) }
+        CellBatch { cells, call, max_output: Some(MAX_OUTPUT), timing: false, ..batch(&[]) }
     }
 
     async fn run_whole(&self) -> RunReport {
         self.run_batch(self.whole("run"), Cancel::never()).await
     }
 
-    async fn run_batch(&self, batch: Batch, cancel: Cancel) -> RunReport {
+    async fn run_batch(&self, batch: CellBatch, cancel: Cancel) -> RunReport {
         let running = self.document.run(&self.kernels.sessions, batch, ann(), cancel);
         tokio::time::timeout(LONG, running).await.expect("the run ends").unwrap()
     }
@@ -132,7 +132,7 @@ async fn errors_that_are_allowed_or_expected_do_not_end_a_run_and_skipped_cells_
     tagged.close().await;
 
     let desk = desk(&["raise ValueError no", "out b"]).await;
-    let batch = Batch { allow_errors: true, ..desk.whole("run") };
+    let batch = CellBatch { allow_errors: true, ..desk.whole("run") };
     assert_eq!(desk.run_batch(batch, Cancel::never()).await.status, Status::Ok);
     assert_eq!(desk.texts(), ["ValueError no", "b"]);
     desk.close().await;
@@ -178,7 +178,7 @@ async fn a_cancelled_run_saves_the_outputs_until_then() {
 #[tokio::test]
 async fn a_dead_kernel_ends_the_run_and_the_report_says_how_it_died() {
     let desk = desk(&["out a\ndie", "out never"]).await;
-    let batch = Batch { allow_errors: true, ..desk.whole("run") };
+    let batch = CellBatch { allow_errors: true, ..desk.whole("run") };
     let report = desk.run_batch(batch, Cancel::never()).await;
     let cell = &report.cells[0].report;
     assert_eq!((cell.status, cell.kernel.state), (Status::Error, KernelState::Lost));
@@ -235,7 +235,7 @@ async fn a_file_that_is_gone_does_not_take_the_outputs_with_it() {
 async fn output_that_is_cut_is_kept_whole_and_the_file_says_where() {
     let line = "x".repeat(99_999);
     let desk = desk(&[&vec![format!("out {line}"); 20].join("\n")]).await;
-    let batch = Batch { max_output: Some(500_000), ..desk.whole("run") };
+    let batch = CellBatch { max_output: Some(500_000), ..desk.whole("run") };
     let report = desk.run_batch(batch, Cancel::never()).await;
     let report = &report.cells[0].report;
     let id = report.artifact.clone().unwrap();
@@ -267,7 +267,7 @@ async fn the_receipts_of_a_run_are_outside_the_file() {
 
 fn assert_noticed_once(report: &RunReport) {
     let [notice] = report.notices.as_slice() else { panic!("{:?}", report.notices) };
-    assert!(notice.starts_with("what ran could not be written down: "), "{notice}");
+    assert!(notice.starts_with("the record of this run was not saved: "), "{notice}");
 }
 
 #[tokio::test]

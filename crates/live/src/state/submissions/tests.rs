@@ -42,7 +42,7 @@ fn bytes(state: &State) -> String {
     String::from_utf8(state.notebook().to_bytes()).unwrap()
 }
 
-fn submit(state: &mut State, ops: Vec<Op>) -> Result<u64, Refusal> {
+fn submit(state: &mut State, ops: Vec<Op>) -> Result<u64, SubmissionRefusal> {
     let base = state.version();
     state.submit(Submission { base, tag: None, ops }, &ann(), 0)
 }
@@ -183,13 +183,22 @@ fn whole_cells_are_pasted_under_free_names_and_other_json_is_refused() {
     assert_eq!(state.notebook().cells()[0].to_json(), expected);
     let change = state.since(100).unwrap().pop().unwrap();
     assert!(change.effects.contains(&Effect::Outputs { cell: "mine".into() }));
-    assert!(matches!(submit(&mut state, vec![paste("cell-1", json)]), Err(Refusal::BadName { .. })));
+    assert!(matches!(
+        submit(&mut state, vec![paste("cell-1", json)]),
+        Err(SubmissionRefusal::BadName { .. })
+    ));
     let before = bytes(&state);
     for bad in ["", "[]", "{}", "{\"cell_type\":\"code\",\"source\":\"\",\"outputs\":[{}]}"] {
-        assert!(matches!(submit(&mut state, vec![paste("bad", bad)]), Err(Refusal::BadContent { .. })));
+        assert!(matches!(
+            submit(&mut state, vec![paste("bad", bad)]),
+            Err(SubmissionRefusal::BadContent { .. })
+        ));
     }
     let large = json.replace("\"1\\n\"", &format!("\"{}\"", "x".repeat(MOST_CONTENT)));
-    assert!(matches!(submit(&mut state, vec![paste("bad", &large)]), Err(Refusal::BadContent { .. })));
+    assert!(matches!(
+        submit(&mut state, vec![paste("bad", &large)]),
+        Err(SubmissionRefusal::BadContent { .. })
+    ));
     assert_eq!(bytes(&state), before);
     // A cut and a paste of the same cell.
     let at = state.notebook().position(&"cell-0".into()).unwrap();
@@ -254,6 +263,6 @@ fn later_changes_are_not_overwritten() {
     submit(&mut state, deleted).unwrap();
     submit(&mut state, back.clone()).unwrap();
     let late = state.submit(Submission { base: base + 1, tag: None, ops: back }, &ann(), 0);
-    assert!(matches!(late, Err(Refusal::Behind { .. })));
+    assert!(matches!(late, Err(SubmissionRefusal::Behind { .. })));
     assert_eq!(texts(&state).len(), 4);
 }

@@ -23,13 +23,13 @@ pub enum ChoiceError {
     Unreadable { kernel: String, file: PathBuf, reason: String },
     #[error("the kernel `{kernel}` starts with `{program}`, which is not there")]
     NoProgram { kernel: String, program: String, language: String },
-    #[error("the runner runs Python, and the notebook is in {language}")]
+    #[error("the runner runs Python only; the notebook is in {language}")]
     RunnerIsPython { language: String },
-    #[error("the gateway of our own needs jupyter_kernel_gateway and ipykernel, which {} does not have", .python.display())]
+    #[error("the shared gateway needs jupyter_kernel_gateway and ipykernel, which {} does not have", .python.display())]
     NoKernelGateway { python: PathBuf },
     #[error("Shared Python gateway required; local gateways are disabled")]
     NoSharedGateway,
-    #[error("the gateway of our own runs Python, and the notebook is in {language}")]
+    #[error("the shared gateway runs Python only; the notebook is in {language}")]
     SharedIsPython { language: String },
 }
 
@@ -64,12 +64,12 @@ impl ChoiceError {
                 let python = python.as_ref().map_or_else(|| "python3".to_owned(), |it| it.display().to_string());
                 installation(kernel, language.as_deref(), &python)
             }
-            ChoiceError::NoSuchKernel { .. } => "see `cellist kernels` for those that are installed".to_owned(),
+            ChoiceError::NoSuchKernel { .. } => "`cellist kernels` lists the installed ones".to_owned(),
             ChoiceError::Unreadable { kernel, .. } => {
-                format!("mend the file, or install the kernel `{kernel}` anew")
+                format!("fix the file, or reinstall the kernel `{kernel}`")
             }
             ChoiceError::NoProgram { program, language, .. } if program.contains('/') => {
-                format!("install {language}, so that {program} exists, or install the kernel anew")
+                format!("install {language}, so that {program} exists, or reinstall the kernel")
             }
             ChoiceError::NoProgram { program, language, .. } => {
                 format!("install {language}, so that `{program}` is on PATH, or remove the kernel")

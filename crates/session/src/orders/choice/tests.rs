@@ -13,15 +13,15 @@ fn offer(name: &str, language: &str, missing: Option<&str>) -> KernelOffer {
     KernelOffer { name: name.into(), language: language.into(), missing_program: missing.map(str::to_owned) }
 }
 
-fn wanted(kernel: &str, language: &str) -> NotebookKernel {
+fn wanted(kernel: &str, language: &str) -> WantedKernel {
     let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    NotebookKernel { kernel: text(kernel), language: text(language) }
+    WantedKernel { kernel: text(kernel), language: text(language) }
 }
 
 /// Returns the decision in one word, or the refusal with its hint.
 fn decide(
     asked: &BackendRequest,
-    wanted: &NotebookKernel,
+    wanted: &WantedKernel,
     has_ipykernel: bool,
     pythons: &[Candidate],
 ) -> String {
@@ -51,9 +51,9 @@ fn the_request_overrides_the_notebook_and_the_notebook_overrides_the_installatio
     let table = [
         (Auto, "", &py, true, "ipykernel /py"),
         (Auto, "", &py, false, "runner /py"),
-        (Auto, "", &NotebookKernel::nothing(), true, "runner /py"),
+        (Auto, "", &WantedKernel::nothing(), true, "runner /py"),
         (Runner, "", &py, true, "runner /py"),
-        (Jupyter, "", &NotebookKernel::nothing(), true, "ipykernel /py"),
+        (Jupyter, "", &WantedKernel::nothing(), true, "ipykernel /py"),
         (Auto, "", &bash, false, "spec bash"),
         (Jupyter, "", &bash, false, "spec bash"),
         (Auto, "", &wanted("bash-5", "bash"), false, "spec bash"),
@@ -75,7 +75,7 @@ fn the_request_overrides_the_notebook_and_the_notebook_overrides_the_installatio
             "",
             &bash,
             true,
-            "no_kernel: the runner runs Python, and the notebook is in bash | leave --backend out, or give \
+            "no_kernel: the runner runs Python only; the notebook is in bash | leave --backend out, or give \
                  --backend jupyter",
         ),
         (
@@ -116,7 +116,7 @@ fn the_request_overrides_the_notebook_and_the_notebook_overrides_the_installatio
             "",
             &py,
             false,
-            "no_gateway: the gateway of our own needs jupyter_kernel_gateway and ipykernel, which /py does not \
+            "no_gateway: the shared gateway needs jupyter_kernel_gateway and ipykernel, which /py does not \
                  have | install them: /py -m pip install jupyter_kernel_gateway ipykernel",
         ),
         (
@@ -124,7 +124,7 @@ fn the_request_overrides_the_notebook_and_the_notebook_overrides_the_installatio
             "",
             &bash,
             true,
-            "no_kernel: the gateway of our own runs Python, and the notebook is in bash | give --backend jupyter, \
+            "no_kernel: the shared gateway runs Python only; the notebook is in bash | give --backend jupyter, \
                  or name a gateway that has the language with --gateway URL",
         ),
     ];
@@ -157,12 +157,12 @@ fn a_gateway_is_meant_by_its_address_unless_another_way_is_asked_for() {
 #[test]
 fn a_kernelspec_that_cannot_be_read_is_not_denied_and_only_usable_ones_are_offered() {
     let asked = |name: &str| BackendRequest { kernel: Some(name.to_owned()), ..BackendRequest::default() };
-    let decide = |asked: &BackendRequest, wanted: &NotebookKernel| decide(asked, wanted, false, &[python()]);
-    let torn = "no_kernel: the kernel `torn` cannot be used: /k/torn/kernel.json cannot be read: no argv | mend \
-                    the file, or install the kernel `torn` anew";
-    assert_eq!(decide(&asked("torn"), &NotebookKernel::nothing()), torn);
+    let decide = |asked: &BackendRequest, wanted: &WantedKernel| decide(asked, wanted, false, &[python()]);
+    let torn = "no_kernel: the kernel `torn` cannot be used: /k/torn/kernel.json cannot be read: no argv | fix \
+                    the file, or reinstall the kernel `torn`";
+    assert_eq!(decide(&asked("torn"), &WantedKernel::nothing()), torn);
     assert_eq!(decide(&BackendRequest::default(), &wanted("torn", "Torn")), torn);
-    let unknown = decide(&asked("none"), &NotebookKernel::nothing());
+    let unknown = decide(&asked("none"), &WantedKernel::nothing());
     assert!(unknown.contains("there is no kernel named `none`; there are python3, bash |"), "{unknown}");
 }
 
@@ -192,7 +192,7 @@ fn a_python_notebook_with_a_missing_kernel_names_its_substitute() {
 fn the_check_can_be_skipped() {
     let asked =
         BackendRequest { backend: BackendWish::Jupyter, skip_check: true, ..BackendRequest::default() };
-    assert_eq!(decide(&asked, &NotebookKernel::nothing(), false, &[python()]), "ipykernel /py");
+    assert_eq!(decide(&asked, &WantedKernel::nothing(), false, &[python()]), "ipykernel /py");
 }
 
 #[test]
@@ -202,13 +202,12 @@ fn without_a_usable_python_the_error_lists_each_candidate() {
         origin,
         verdict: Err(Flaw::Dangling { target: "/gone".into(), environment: Some("/v".into()) }),
     };
-    let nothing = decide(&BackendRequest::default(), &NotebookKernel::nothing(), false, &[]);
+    let nothing = decide(&BackendRequest::default(), &WantedKernel::nothing(), false, &[]);
     assert!(nothing.starts_with("no_python: no Python was found | install Python 3.8"), "{nothing}");
     let passed =
-        decide(&BackendRequest::default(), &NotebookKernel::nothing(), false, &[broken(Origin::Active)]);
+        decide(&BackendRequest::default(), &WantedKernel::nothing(), false, &[broken(Origin::Active)]);
     assert!(passed.contains("/v/bin/python: it is a link to /gone, which does not exist"), "{passed}");
-    let named =
-        decide(&BackendRequest::default(), &NotebookKernel::nothing(), false, &[broken(Origin::Named)]);
+    let named = decide(&BackendRequest::default(), &WantedKernel::nothing(), false, &[broken(Origin::Named)]);
     assert_eq!(
         named,
         "no_python: /v/bin/python cannot be used: it is a link to /gone, which does not exist | make the \
@@ -218,9 +217,9 @@ fn without_a_usable_python_the_error_lists_each_candidate() {
 
 #[test]
 fn a_notebook_that_says_nothing_is_in_python() {
-    let nothing = NotebookKernel::of_metadata(&serde_json::json!({}));
+    let nothing = WantedKernel::of_metadata(&serde_json::json!({}));
     assert_eq!(nothing, wanted("python3", ""));
     let said = serde_json::json!({ "kernelspec": { "name": "ir" }, "language_info": { "name": "R" } });
-    assert_eq!(NotebookKernel::of_metadata(&said), wanted("ir", "R"));
+    assert_eq!(WantedKernel::of_metadata(&said), wanted("ir", "R"));
     assert_eq!(Path::new("/py"), python().path);
 }

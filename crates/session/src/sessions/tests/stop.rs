@@ -219,7 +219,7 @@ async fn a_call_for_another_python_names_the_current_one() {
     let report = done(&bed.sessions.call(other.clone())).await;
     assert_eq!(
         report.notices,
-        ["the session's kernel is runner on /py, not runner on /other: a reset changes that"]
+        ["the session's kernel is runner on /py, not runner on /other; a reset switches to it"]
     );
     other.reset = true;
     assert_eq!(done(&bed.sessions.call(other)).await.notices, Vec::<String>::new());

@@ -8,9 +8,9 @@ use super::act::Act;
 
 /// For each deleted cell, the cell before it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Graves(HashMap<CellId, Option<CellId>>);
+pub(crate) struct CellTombstones(HashMap<CellId, Option<CellId>>);
 
-impl Graves {
+impl CellTombstones {
     /// Records an act.
     pub(crate) fn note(&mut self, act: &Act) {
         match act {
