@@ -97,7 +97,7 @@ impl Conditions {
         conditions
     }
 
-    /// Assigns runs under other cell ids by source, if exactly one run and one cell match. Drops the others.
+    /// Assigns runs under other cell ids by source, if exactly one run and one cell match. Other runs stay unmatched.
     fn recognise(&mut self, notebook: &Notebook) {
         let names: HashSet<&str> = notebook.cells().iter().map(|cell| cell.id().as_str()).collect();
         let known: HashSet<&str> = self.ran.iter().map(|receipt| receipt.cell.as_str()).collect();

@@ -140,7 +140,7 @@ fn which(request: &KernelRequest) -> Which {
     }
 }
 
-/// Environment defaults for kernels that a gateway starts.
+/// Adds the `KERNEL_` variables that gateways read at a kernel start, unless they are set.
 fn for_launch(
     mut said: Vec<(String, String)>,
     variables: &Variables,

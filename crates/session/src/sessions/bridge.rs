@@ -62,7 +62,7 @@ impl Drop for BridgePass {
     }
 }
 
-/// Whether a kernel can reach loopback addresses of this machine and cannot leak its token to other users.
+/// Whether a kernel runs on this machine and may get a token. A shell gets one only if its order says so.
 fn is_near(order: &Order) -> bool {
     match order.way {
         Way::Runner { .. } | Way::Jupyter(_) | Way::SharedGateway { .. } => true,

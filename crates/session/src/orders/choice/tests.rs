@@ -83,8 +83,8 @@ fn the_request_overrides_the_notebook_and_the_notebook_overrides_the_installatio
             "nope",
             &py,
             true,
-            "no_kernel: there is no kernel named `nope`; there are python3, bash | see `cellist kernels` for \
-                 those that are installed",
+            "no_kernel: there is no kernel named `nope`; there are python3, bash | `cellist kernels` lists \
+                 the installed ones",
         ),
         (
             Auto,
