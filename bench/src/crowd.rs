@@ -15,7 +15,8 @@ use cellist_kernel::order::{KernelSurroundings, Way};
 use cellist_output::{Ansi, Limits};
 use cellist_session::execution::{Reader, Reading, Status};
 use cellist_session::sessions::{
-    Code, Kind, Means, Policy, RunRules, SessionCall, SessionError, SessionKey, Sessions, Ticket,
+    Code, Policy, RunRules, SessionCall, SessionError, SessionKey, SessionKind, SessionServices, Sessions,
+    Ticket,
 };
 use cellist_settings::{Home, Settings};
 use cellist_store::artifact::{Artifacts, Retention};
@@ -63,7 +64,7 @@ impl SessionPool {
         // Small, so that artifacts do not grow during the minute.
         let keep = Retention { max_bytes: 64 << 20, ..Retention::default() };
         let artifacts = Artifacts::new(&home, keep);
-        let means = Means::local(Guard::none(), None, home, artifacts);
+        let means = SessionServices::local(Guard::none(), None, home, artifacts);
         let policy = Policy { max_sessions, ..Policy::default() };
         Arc::new(SessionPool { sessions: Sessions::new(policy, means), folder, way })
     }
@@ -81,7 +82,7 @@ impl SessionPool {
         let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::default() };
         let rules = RunRules::new(&Settings::default(), reading);
         let cells = vec![Code { code: code.to_owned(), ..Code::default() }];
-        SessionCall { cells, ..SessionCall::new(self.key(session), Kind::Tool, order.into(), rules) }
+        SessionCall { cells, ..SessionCall::new(self.key(session), SessionKind::Tool, order.into(), rules) }
     }
 
     fn pid(&self, session: &str) -> Option<u32> {

@@ -69,7 +69,7 @@ async fn edit(one: &Document, other: &Document, number: usize) -> Duration {
         Ok(())
     });
     let version = edited.await.expect("it can be saved").version;
-    let is_seen = |view: &std::sync::Arc<cellist_live::View>| view.saved >= version;
+    let is_seen = |view: &std::sync::Arc<cellist_live::DocumentView>| view.saved >= version;
     views.wait_for(is_seen).await.expect("it is open");
     start.elapsed()
 }

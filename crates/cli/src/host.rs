@@ -7,7 +7,7 @@ use cellist_host::{Host, HostClient, HostService, HostStarter, Reply};
 use cellist_kernel::guard::Guard;
 use cellist_live::Documents;
 use cellist_session::orders::ClientEnvironment;
-use cellist_session::sessions::{Means, Sessions, Workplace};
+use cellist_session::sessions::{SessionServices, Sessions, Workplace};
 use cellist_settings::{Home, Settings};
 use cellist_store::Store;
 
@@ -44,7 +44,7 @@ pub(crate) fn host_guard() -> Guard {
 /// runtime.
 pub(crate) fn service(home: &Home, settings: &Settings, remembers: bool) -> HostService {
     let guard = if remembers { host_guard() } else { guard() };
-    let mut means = Means::local(guard, Some(startup::trace()), home.clone(), artifacts(settings));
+    let mut means = SessionServices::local(guard, Some(startup::trace()), home.clone(), artifacts(settings));
     means.remembers = remembers;
     let sessions = Sessions::new(settings.policy(), means);
     let documents = Documents::new(Store::new(home.clone())).reviewing(settings.notebook.review);
@@ -54,7 +54,8 @@ pub(crate) fn service(home: &Home, settings: &Settings, remembers: bool) -> Host
 
 /// Sessions for one command that runs code, on this thread. Needs a runtime.
 pub(crate) fn sessions_for_run(settings: &Settings) -> Sessions {
-    let mut means = Means::local(guard(), Some(startup::trace()), Home::from_env(), artifacts(settings));
+    let mut means =
+        SessionServices::local(guard(), Some(startup::trace()), Home::from_env(), artifacts(settings));
     means.workplace = Workplace::Shared;
     Sessions::new(settings.policy(), means)
 }

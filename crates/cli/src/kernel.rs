@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cellist_kernel::guard::Guard;
 use cellist_platform::Variables;
-use cellist_session::orders::{ClientEnvironment, KernelRequest, Running};
+use cellist_session::orders::{ClientEnvironment, KernelRequest, RunningKernel};
 use cellist_settings::{BackendWish, Faults, Home, Resolved};
 use clap::{Args, ValueEnum};
 
@@ -67,11 +67,11 @@ impl Particular {
         let existing = match &self.existing {
             Some(file) => {
                 files::check_look(file)?;
-                Some(Running::Existing(absolute(file)))
+                Some(RunningKernel::Existing(absolute(file)))
             }
             None => None,
         };
-        let running = existing.or_else(|| self.kernel_id.clone().map(Running::Id));
+        let running = existing.or_else(|| self.kernel_id.clone().map(RunningKernel::Id));
         Ok(KernelRequest { kernel: self.kernel.clone(), running, ..KernelRequest::default() })
     }
 }

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cellist_session::execution::{Bar, CellReport};
-use cellist_session::sessions::Step;
+use cellist_session::sessions::CellStep;
 use cellist_settings::Images;
 
 use crate::answer::{print, print_drawn};
@@ -30,7 +30,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// What the thread is told.
 enum Told {
-    Started(Step, Instant),
+    Started(CellStep, Instant),
     Finished(Box<CellReport>),
 }
 
@@ -146,7 +146,7 @@ impl View {
 
 impl Progress {
     /// A cell begins.
-    pub(crate) fn started(&mut self, step: &Step) {
+    pub(crate) fn started(&mut self, step: &CellStep) {
         if let Some(Shown { tell, showing, .. }) = &self.0 {
             showing.lock().unwrap_or_else(PoisonError::into_inner).take();
             let _ = tell.send(Told::Started(step.clone(), Instant::now()));

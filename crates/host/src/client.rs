@@ -3,7 +3,7 @@
 mod connection;
 
 use cellist_platform::contained::contained;
-use cellist_session::execution::{Cancel, Canceller, Wish};
+use cellist_session::execution::{Cancel, CancelRequest, Canceller};
 use cellist_session::orders::ClientEnvironment;
 use tokio::sync::{oneshot, watch};
 
@@ -135,14 +135,14 @@ impl PendingRequest {
 impl RequestCanceller {
     /// Interrupts the running code, again with each call. The reply still comes.
     pub fn stop(&self) {
-        self.pass_on(Wish::Stop);
+        self.pass_on(CancelRequest::Stop);
     }
 
     /// Interrupts or ends the running code. Over a socket, every wish but `Force` is an interrupt.
-    pub fn pass_on(&self, wish: Wish) {
+    pub fn pass_on(&self, wish: CancelRequest) {
         match &self.0 {
             CancelTarget::Here(canceller) => canceller.pass_on(wish),
-            CancelTarget::Socket(connection, id) => connection.cancel(*id, wish == Wish::Force),
+            CancelTarget::Socket(connection, id) => connection.cancel(*id, wish == CancelRequest::Force),
         }
     }
 }

@@ -85,7 +85,7 @@ pub struct HostedCounts {
 impl HostService {
     /// Creates a service with these sessions, notebooks and artifacts.
     pub fn new(sessions: Sessions, documents: Documents, artifacts: Artifacts) -> HostService {
-        sessions.tell_notebooks(Arc::new(documents.clone()));
+        sessions.set_notebooks(Arc::new(documents.clone()));
         let toolbox = Toolbox::new(sessions.clone(), documents.clone(), artifacts);
         HostService {
             sessions,

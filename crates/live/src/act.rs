@@ -1,4 +1,4 @@
-//! What was done to a notebook, with enough beside it to take it back.
+//! Acts on a notebook, each with enough data to undo it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::ChangeSet;
 use super::op::Effect;
 
-/// One thing that was done.
+/// One act on a notebook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub(crate) enum Act {
@@ -17,7 +17,7 @@ pub(crate) enum Act {
         after: Option<CellId>,
         kind: CellType,
         source: String,
-        /// Whether it came with outputs or metadata.
+        /// Whether outputs or metadata were inserted too.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         has_more: bool,
     },
@@ -26,7 +26,7 @@ pub(crate) enum Act {
         after: Option<CellId>,
         kind: CellType,
         source: String,
-        /// All of it.
+        /// JSON of the cell.
         json: String,
     },
     Moved {
@@ -38,7 +38,7 @@ pub(crate) enum Act {
         cell: CellId,
         before: CellType,
         after: CellType,
-        /// All of the cell as it was, where it lost its outputs.
+        /// JSON of the cell before, if it lost its outputs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         json: Option<String>,
     },
@@ -46,38 +46,38 @@ pub(crate) enum Act {
         cell: CellId,
         before: String,
         after: String,
-        /// The exact change; one with the same effect where it is not known.
+        /// The exact change, if known; otherwise one with the same effect.
         #[serde(skip)]
         change: Option<ChangeSet>,
     },
     Cleared {
         cell: CellId,
-        /// All of the cell as it was.
+        /// JSON of the cell before.
         json: String,
     },
-    /// Values beside source and type were changed.
+    /// Values other than source and type changed.
     Refitted {
         cell: CellId,
-        /// All of the cell as it was.
+        /// JSON of the cell before.
         before: String,
-        /// All of the cell as it is.
+        /// JSON of the cell after.
         after: String,
-        /// Whether it took back an earlier act.
+        /// Whether it undid an earlier act.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_back: bool,
     },
-    /// Outputs came from a run, or from the file. They are not taken back.
+    /// Outputs came from a run or from the file. They cannot be undone.
     Outputs {
         cell: CellId,
     },
-    /// Other values of a cell or of the notebook are others. They are not taken back.
+    /// Other values of a cell or of the notebook changed. They cannot be undone.
     Metadata {
         cell: Option<CellId>,
     },
 }
 
 impl Act {
-    /// The cell that it is about.
+    /// The affected cell.
     pub(crate) fn cell(&self) -> Option<&CellId> {
         match self {
             Act::Inserted { cell, .. }
@@ -92,7 +92,7 @@ impl Act {
         }
     }
 
-    /// Whether a change of the source that did not know of it may be wrong now.
+    /// Whether the act can invalidate a source change that was made without it.
     pub(crate) fn touches_text(&self) -> bool {
         match self {
             Act::Inserted { .. } | Act::Deleted { .. } | Act::Retyped { .. } | Act::Edited { .. } => true,
@@ -104,12 +104,12 @@ impl Act {
         }
     }
 
-    /// Whether it can be taken back.
+    /// Whether the act can be undone.
     pub(crate) fn is_undoable(&self) -> bool {
         !matches!(self, Act::Outputs { .. } | Act::Metadata { .. })
     }
 
-    /// What clients are told of it.
+    /// Returns the effects for clients.
     pub(crate) fn effects(&self) -> Vec<Effect> {
         let cell = |cell: &CellId| cell.clone();
         let mut effects = vec![match self {
@@ -141,12 +141,12 @@ impl Act {
     }
 }
 
-/// The cell that stands before the one at `index`.
+/// The cell before the one at `index`.
 pub(crate) fn before(notebook: &Notebook, index: usize) -> Option<CellId> {
     index.checked_sub(1).and_then(|at| notebook.cells().get(at)).map(|cell| cell.id().clone())
 }
 
-/// Takes a cell out.
+/// Deletes a cell.
 pub(crate) fn delete(notebook: &mut Notebook, index: usize) -> Act {
     let after = before(notebook, index);
     let cell = notebook.remove(index);
@@ -168,14 +168,14 @@ pub(crate) fn retype(notebook: &mut Notebook, index: usize, kind: CellType) -> A
     Act::Retyped { cell: id, before, after: kind, json }
 }
 
-/// What turns one notebook into another, by the names of the cells.
+/// Returns the acts that turn one notebook into another, by cell id.
 pub(crate) fn between(old: &Notebook, new: &Notebook) -> Vec<Act> {
     let place = |notebook: &Notebook| -> HashMap<CellId, usize> {
         notebook.cells().iter().enumerate().map(|(at, cell)| (cell.id().clone(), at)).collect()
     };
     let (old_place, new_place) = (place(old), place(new));
     let mut acts = Vec::new();
-    // The order of the cells while the acts are done one by one.
+    // The order of the cells while the acts are applied one by one.
     let mut order: Vec<&CellId> = old.cells().iter().map(Cell::id).collect();
     for cell in old.cells().iter().filter(|cell| !new_place.contains_key(cell.id())) {
         let at = order.iter().position(|id| *id == cell.id()).unwrap_or_default();
@@ -227,18 +227,18 @@ pub(crate) fn between(old: &Notebook, new: &Notebook) -> Vec<Act> {
 }
 
 fn put_behind<'a>(order: &mut Vec<&'a CellId>, id: &'a CellId, after: Option<&CellId>) {
-    // Most are put at the end.
+    // Most cells are appended.
     let at = after.and_then(|after| order.iter().rposition(|known| *known == after));
     order.insert(at.map_or(0, |at| at + 1), id);
 }
 
-/// The cells that need not be moved.
+/// Returns the cells that keep their relative order.
 fn steady<'a>(order: &[&'a CellId], places: &HashMap<CellId, usize>) -> HashSet<&'a CellId> {
     let numbers: Vec<usize> = order.iter().filter_map(|id| places.get(*id).copied()).collect();
     order.iter().zip(rising(&numbers)).filter(|(_, steady)| *steady).map(|(id, _)| *id).collect()
 }
 
-/// What is different within a cell.
+/// Adds the acts within one cell.
 fn inside(old: &Cell, new: &Cell, acts: &mut Vec<Act>) {
     let id = new.id().clone();
     if old.cell_type() != new.cell_type() {

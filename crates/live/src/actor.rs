@@ -1,48 +1,48 @@
-//! Who changes a notebook, and as part of what.
+//! Authors of changes, and the turns they belong to.
 
 use serde::{Deserialize, Serialize};
 
-/// What sort of actor it is.
+/// The kind of an actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActorKind {
-    /// Someone at a page, a terminal or a command line.
+    /// A user at a page, a terminal or a command line.
     Person,
-    /// A program that works for someone; what it does can be reviewed.
+    /// An agent that works for a user; its changes can be reviewed.
     Agent,
     /// Another program that wrote the file.
     Disk,
 }
 
-/// Someone who changes a notebook.
+/// An author of changes to a notebook.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Actor {
-    /// Tells actors apart.
+    /// Unique id.
     pub id: String,
-    /// What to call it.
+    /// Name for display.
     pub name: String,
-    /// What sort it is.
+    /// Kind of actor.
     pub kind: ActorKind,
 }
 
 impl Actor {
-    /// An actor that goes by its id.
+    /// Creates an actor whose name is its id.
     pub fn new(kind: ActorKind, id: &str) -> Actor {
         Actor { id: id.to_owned(), name: id.to_owned(), kind }
     }
 
-    /// Whoever wrote the file.
+    /// The unknown program that wrote the file.
     pub fn disk() -> Actor {
         Actor::new(ActorKind::Disk, "disk")
     }
 }
 
-/// Who makes a change, and as part of what.
+/// The author of a change: an actor and a turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Author {
-    /// Who.
+    /// The actor.
     pub actor: Actor,
-    /// The turn that it belongs to. Without one, changes that follow each other closely are a turn.
+    /// The turn. Without one, changes shortly after each other form a turn.
     pub turn: Option<String>,
 }
 
@@ -52,11 +52,11 @@ impl From<Actor> for Author {
     }
 }
 
-/// The name that a client gives to what it submits, so that it knows it again.
+/// Identifies a submission, so that its client recognizes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Tag {
-    /// The client.
+    /// Id of the client.
     pub client: String,
-    /// Counts up with each submission.
+    /// Increases with each submission.
     pub number: u64,
 }

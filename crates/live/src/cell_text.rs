@@ -1,4 +1,4 @@
-//! The cells of an open notebook as a client knows them, and the effects of changes on such a list.
+//! The cells of an open notebook as a client sees them, and the effects of changes on them.
 
 use cellist_notebook::{Cell, CellId, CellType, Notebook};
 use serde::{Deserialize, Serialize};
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use super::change_set::BadChange;
 use super::op::Effect;
 
-/// A cell as a client knows it.
+/// A cell as a client sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellText {
-    /// Its name.
+    /// Cell id.
     pub id: CellId,
-    /// Its type.
+    /// Cell type.
     pub kind: CellType,
-    /// Its source.
+    /// Source.
     pub source: String,
 }
 
-/// The cells of a notebook.
+/// Returns the cells of a notebook.
 pub fn cells_of(notebook: &Notebook) -> Vec<CellText> {
     let text = |cell: &Cell| CellText {
         id: cell.id().clone(),
@@ -27,12 +27,12 @@ pub fn cells_of(notebook: &Notebook) -> Vec<CellText> {
     notebook.cells().iter().map(text).collect()
 }
 
-/// The place of a cell in a list.
+/// Returns the index of a cell.
 pub fn position(cells: &[CellText], id: &CellId) -> Option<usize> {
     cells.iter().position(|cell| cell.id == *id)
 }
 
-/// Applies an effect of the notebook to a copy.
+/// Applies an effect to a client's copy.
 pub fn follow(cells: &mut Vec<CellText>, effect: &Effect) -> Result<(), BadChange> {
     match effect {
         Effect::Inserted { cell, after, kind, source } => {

@@ -1,5 +1,5 @@
-//! A change of one text, as pages send it: which stretches stay and which give way to what. Lengths count
-//! UTF-16 units, as browsers do, and `\n` is the only line break.
+//! A change of one text, as pages send it: the ranges that stay and the replacements. Lengths count UTF-16 units,
+//! as browsers do. `\n` is the only line break.
 
 mod json;
 mod pairs;
@@ -10,22 +10,22 @@ use std::ops::Range;
 
 use cellist_notebook::hunks;
 
-/// What a text of one exact length becomes.
+/// A change of a text of one exact length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ChangeSet {
-    parts: Vec<Part>,
+    parts: Vec<ChangePart>,
 }
 
-/// A stretch of the text. None is empty, and no two neighbours are of one kind.
+/// A range of the text. No part is empty, and neighbours differ in kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Part {
+enum ChangePart {
     Keep(usize),
     Replace { removed: usize, inserted: String },
 }
 
-/// Why a change cannot be made.
+/// Why a change does not fit a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum BadChange {
     #[error("the change is for a text of {expected} UTF-16 units, and this one has {found}")]
     Length { expected: usize, found: usize },
@@ -35,24 +35,24 @@ pub enum BadChange {
     OutOfRange { start: usize, end: usize, length: usize },
 }
 
-/// Which of two changes made at one place comes first in the text.
+/// Which of two insertions at the same place comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The one that is asked.
+    /// This one.
     First,
     /// The other one.
     Second,
 }
 
 impl ChangeSet {
-    /// Leaves a text of `length` units as it is.
+    /// Returns a change that leaves a text of `length` units unchanged.
     pub fn identity(length: usize) -> ChangeSet {
         let mut change = ChangeSet::default();
         change.keep(length);
         change
     }
 
-    /// Puts `inserted` in the place of the units `range` of a text of `length` units.
+    /// Replaces the units `range` of a text of `length` units by `inserted`.
     pub fn replace(length: usize, range: Range<usize>, inserted: &str) -> Result<ChangeSet, BadChange> {
         let Range { start, end } = range;
         if start > end || end > length {
@@ -65,14 +65,13 @@ impl ChangeSet {
         Ok(change)
     }
 
-    /// A small change that turns `before` into `after`: by lines, and within changed lines from the first
-    /// character that differs to the last.
+    /// Returns a small change from `before` to `after`: by lines, and within changed lines by characters.
     pub fn between(before: &str, after: &str) -> ChangeSet {
         let (old, new) = (starts(before), starts(after));
         let mut change = ChangeSet::default();
         let mut at = 0;
         for hunk in hunks(before, after) {
-            // The last line has no newline behind it, so what is changed at the end takes the one before it.
+            // The last line has no line break, so a change at the end includes the one before it.
             let at_end = hunk.before.end == old.len();
             let range = |starts: &[usize], text: &str, lines: Range<usize>| match at_end {
                 false => starts[lines.start]..starts[lines.end],
@@ -92,79 +91,83 @@ impl ChangeSet {
         change
     }
 
-    /// The length of the texts that it can be made on, in UTF-16 units.
+    /// The required length of the text, in UTF-16 units.
     pub fn length_before(&self) -> usize {
-        self.parts.iter().map(Part::before).sum()
+        self.parts.iter().map(ChangePart::before).sum()
     }
 
-    /// The length of what comes out of it.
+    /// The length of the result.
     pub fn length_after(&self) -> usize {
-        self.parts.iter().map(Part::after).sum()
+        self.parts.iter().map(ChangePart::after).sum()
     }
 
-    /// Whether it changes nothing.
+    /// Whether the text stays unchanged.
     pub fn is_identity(&self) -> bool {
-        self.parts.iter().all(|part| matches!(part, Part::Keep(_)))
+        self.parts.iter().all(|part| matches!(part, ChangePart::Keep(_)))
     }
 
-    /// All text that it puts in.
+    /// Returns the inserted texts.
     pub fn inserted(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Replace { inserted, .. } if !inserted.is_empty() => Some(inserted.as_str()),
-            Part::Replace { .. } | Part::Keep(_) => None,
+            ChangePart::Replace { inserted, .. } if !inserted.is_empty() => Some(inserted.as_str()),
+            ChangePart::Replace { .. } | ChangePart::Keep(_) => None,
         })
     }
 
-    /// Makes the change.
+    /// Applies the change.
     pub fn apply(&self, text: &str) -> Result<String, BadChange> {
         let mut out = String::with_capacity(text.len());
         self.walk(text, |part, old| match part {
-            Part::Keep(_) => out.push_str(old),
-            Part::Replace { inserted, .. } => out.push_str(inserted),
+            ChangePart::Keep(_) => out.push_str(old),
+            ChangePart::Replace { inserted, .. } => out.push_str(inserted),
         })?;
         Ok(out)
     }
 
-    /// The change that takes this one back, for the text that this one was made on.
+    /// Returns the inverse change; `text` is the text before this one.
     pub fn invert(&self, text: &str) -> Result<ChangeSet, BadChange> {
         let mut inverse = ChangeSet::default();
         self.walk(text, |part, old| match part {
-            Part::Keep(length) => inverse.keep(*length),
-            Part::Replace { inserted, .. } => inverse.put(units(inserted), old),
+            ChangePart::Keep(length) => inverse.keep(*length),
+            ChangePart::Replace { inserted, .. } => inverse.put(units(inserted), old),
         })?;
         Ok(inverse)
     }
 
-    /// Where a position of the old text is in the new one. `order` says whether it stays before or goes
-    /// behind what is put in exactly there.
+    /// Maps a position of the old text to the new one. `order` decides whether it stays before or goes behind an
+    /// insertion exactly there.
     pub fn map_position(&self, position: usize, order: Order) -> usize {
         let (mut old, mut new) = (0, 0);
         for part in &self.parts {
             let (before, after) = (part.before(), part.after());
             match part {
-                Part::Keep(_) if position < old + before => return new + (position - old),
-                Part::Replace { .. } if position < old + before || (position == old && before == 0) => {
+                ChangePart::Keep(_) if position < old + before => return new + (position - old),
+                ChangePart::Replace { .. } if position < old + before || (position == old && before == 0) => {
                     let stays = order == Order::First && position == old;
                     return if stays { new } else { new + after };
                 }
-                Part::Keep(_) | Part::Replace { .. } => {}
+                ChangePart::Keep(_) | ChangePart::Replace { .. } => {}
             }
             (old, new) = (old + before, new + after);
         }
         new + position.saturating_sub(old)
     }
 
-    /// Gives each part together with the stretch of `text` that it is about.
-    fn walk<'a>(&'a self, text: &'a str, mut each: impl FnMut(&'a Part, &'a str)) -> Result<(), BadChange> {
-        // Nothing may be done before it is clear that all can be.
+    /// Calls `each` with every part and its range of `text`.
+    fn walk<'a>(
+        &'a self,
+        text: &'a str,
+        mut each: impl FnMut(&'a ChangePart, &'a str),
+    ) -> Result<(), BadChange> {
+        // Checks all parts before the first call.
         let mut stretches = Vec::with_capacity(self.parts.len());
         let (mut rest, mut at) = (text, 0);
         for part in &self.parts {
             let length = part.before();
             let cut = match byte_at(rest, length) {
-                Place::At(cut) => cut,
-                Place::Inside => return Err(BadChange::CutsCharacter { at: at + length }),
-                Place::Beyond => return Err(self.wrong_length(text)),
+                UnitPosition::At(cut) => cut,
+                UnitPosition::Inside => return Err(BadChange::CutsCharacter { at: at + length }),
+                UnitPosition::Beyond => return Err(self.wrong_length(text)),
             };
             let (stretch, behind) = rest.split_at(cut);
             stretches.push(stretch);
@@ -184,74 +187,74 @@ impl ChangeSet {
     fn keep(&mut self, length: usize) {
         match self.parts.last_mut() {
             _ if length == 0 => {}
-            Some(Part::Keep(last)) => *last += length,
-            Some(Part::Replace { .. }) | None => self.parts.push(Part::Keep(length)),
+            Some(ChangePart::Keep(last)) => *last += length,
+            Some(ChangePart::Replace { .. }) | None => self.parts.push(ChangePart::Keep(length)),
         }
     }
 
     fn put(&mut self, length: usize, text: &str) {
         match self.parts.last_mut() {
             _ if length == 0 && text.is_empty() => {}
-            Some(Part::Replace { removed, inserted }) => {
+            Some(ChangePart::Replace { removed, inserted }) => {
                 *removed += length;
                 inserted.push_str(text);
             }
-            Some(Part::Keep(_)) | None => {
-                self.parts.push(Part::Replace { removed: length, inserted: text.to_owned() });
+            Some(ChangePart::Keep(_)) | None => {
+                self.parts.push(ChangePart::Replace { removed: length, inserted: text.to_owned() });
             }
         }
     }
 }
 
-impl Part {
+impl ChangePart {
     fn before(&self) -> usize {
         match self {
-            Part::Keep(length) => *length,
-            Part::Replace { removed, .. } => *removed,
+            ChangePart::Keep(length) => *length,
+            ChangePart::Replace { removed, .. } => *removed,
         }
     }
 
     fn after(&self) -> usize {
         match self {
-            Part::Keep(length) => *length,
-            Part::Replace { inserted, .. } => units(inserted),
+            ChangePart::Keep(length) => *length,
+            ChangePart::Replace { inserted, .. } => units(inserted),
         }
     }
 }
 
-/// How many UTF-16 units a text has.
+/// Returns the length of a text in UTF-16 units.
 pub fn units(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
 }
 
-/// Where a number of units ends in a text, in bytes.
-enum Place {
+/// A position in a text, by UTF-16 units.
+enum UnitPosition {
     At(usize),
-    /// Within a character that takes two units.
+    /// Inside a surrogate pair.
     Inside,
-    /// The text has fewer.
+    /// Past the end of the text.
     Beyond,
 }
 
-fn byte_at(text: &str, wanted: usize) -> Place {
+fn byte_at(text: &str, wanted: usize) -> UnitPosition {
     if wanted <= text.len() && text.as_bytes()[..wanted].is_ascii() {
-        return Place::At(wanted);
+        return UnitPosition::At(wanted);
     }
     let mut at = 0;
     for (byte, character) in text.char_indices() {
         if at >= wanted {
-            return if at == wanted { Place::At(byte) } else { Place::Inside };
+            return if at == wanted { UnitPosition::At(byte) } else { UnitPosition::Inside };
         }
         at += character.len_utf16();
     }
     match at.cmp(&wanted) {
-        std::cmp::Ordering::Equal => Place::At(text.len()),
-        std::cmp::Ordering::Less => Place::Beyond,
-        std::cmp::Ordering::Greater => Place::Inside,
+        std::cmp::Ordering::Equal => UnitPosition::At(text.len()),
+        std::cmp::Ordering::Less => UnitPosition::Beyond,
+        std::cmp::Ordering::Greater => UnitPosition::Inside,
     }
 }
 
-/// Where each line begins, in bytes.
+/// Returns the byte offset of each line.
 fn starts(text: &str) -> Vec<usize> {
     let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
     std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect()

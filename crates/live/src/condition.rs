@@ -1,4 +1,4 @@
-//! How each cell stands: whether it waits, runs or rests, what came of its last run, and whether that still holds.
+//! The condition of each cell: queued, running or idle, its last run, and whether its outputs are stale.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -11,85 +11,85 @@ use serde::{Deserialize, Serialize};
 
 use super::actor::Author;
 
-/// What a cell does.
+/// Activity of a cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activity {
-    /// It waits for its turn.
+    /// Waits for its turn.
     Pending,
-    /// It runs.
+    /// Runs.
     Running,
-    /// Nothing.
+    /// Idle.
     #[default]
     Idle,
 }
 
-/// How a code cell stands.
+/// Condition of a code cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellState {
-    /// What it does.
+    /// Activity.
     pub activity: Activity,
-    /// What came of its last run, as far as is known.
+    /// Last run, if known.
     pub last: Option<LastRun>,
-    /// Why that does not hold any more.
+    /// Why its outputs are stale.
     pub stale: Vec<Stale>,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastRun {
-    /// The execution count that the kernel gave.
+    /// Execution count of the kernel.
     pub order: Option<u64>,
-    /// Whether it ran to its end.
+    /// Whether it succeeded.
     pub success: bool,
-    /// How it ended.
+    /// Final status.
     pub status: Status,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// When it ended, in milliseconds since 1970.
+    /// End time, in milliseconds since 1970.
     pub ended_ms: u64,
 }
 
-/// What is known of the cells beside their texts.
+/// The conditions of all cells.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Conditions {
-    /// The cells that wait or run.
+    /// Queued and running cells.
     active: HashMap<CellId, Activity>,
-    /// The last runs of cells, which late output finds by their tags.
+    /// Last run of each cell. Late output finds its run by tag.
     runs: HashMap<CellId, CellRun>,
-    /// What ran, in order, the last run of each cell.
+    /// Receipt of the last run of each cell, in order.
     ran: Vec<Receipt>,
-    /// The kernel that is there.
+    /// Id of the current kernel.
     kernel: Option<String>,
-    /// The kernel that was lost last. Callers that saw it alive may say so later.
+    /// Id of the kernel lost last. A caller that saw it alive may report it late.
     lost: Option<String>,
 }
 
 /// A run of a cell.
 #[derive(Clone, Debug)]
 pub(crate) struct CellRun {
-    /// Its name, which its late output carries.
+    /// Tag that its late output carries.
     pub(crate) tag: Arc<str>,
-    /// Who asked for it.
+    /// Author of the run.
     pub(crate) author: Author,
-    /// How many bytes of outputs the notebook gets.
+    /// Byte limit of the outputs in the notebook.
     pub(crate) max_output: Option<usize>,
 }
 
 impl CellRun {
-    /// A tag for a run of a cell.
+    /// Creates a tag for a run of a cell.
     pub(crate) fn new_tag(cell: &CellId) -> Arc<str> {
         format!("{cell}\n{}", names::random()).into()
     }
 
-    /// The cell that a tag was made for.
+    /// Returns the cell of a tag.
     pub(crate) fn cell_of(tag: &str) -> Option<CellId> {
         tag.split_once('\n').map(|(cell, _)| cell.into())
     }
 }
 
 impl Conditions {
-    /// The conditions of cells, from the receipts of earlier runs.
+    /// Creates the conditions from the receipts of earlier runs.
     pub(crate) fn new(receipts: Vec<Receipt>, notebook: &Notebook) -> Conditions {
         let mut conditions = Conditions::default();
         receipts.into_iter().for_each(|receipt| conditions.note(receipt));
@@ -97,8 +97,7 @@ impl Conditions {
         conditions
     }
 
-    /// Gives runs of cells that went by another handle to the cells that have their text, where that is one run and one
-    /// cell. Others are as good as not known.
+    /// Assigns runs under other cell ids by source, if exactly one run and one cell match. Other runs stay unmatched.
     fn recognise(&mut self, notebook: &Notebook) {
         let names: HashSet<&str> = notebook.cells().iter().map(|cell| cell.id().as_str()).collect();
         let known: HashSet<&str> = self.ran.iter().map(|receipt| receipt.cell.as_str()).collect();
@@ -122,20 +121,20 @@ impl Conditions {
         }
     }
 
-    /// Cells wait for their turn.
+    /// Marks cells as queued.
     pub(crate) fn wait(&mut self, cells: &[CellId]) {
         for cell in cells {
             self.active.entry(cell.clone()).or_insert(Activity::Pending);
         }
     }
 
-    /// A cell runs.
+    /// Marks a cell as running.
     pub(crate) fn begin(&mut self, cell: &CellId, run: CellRun) {
         self.active.insert(cell.clone(), Activity::Running);
         self.runs.insert(cell.clone(), run);
     }
 
-    /// Whether cells wait or run.
+    /// Whether cells are queued or running.
     pub(crate) fn is_active(&self) -> bool {
         !self.active.is_empty()
     }
@@ -146,13 +145,13 @@ impl Conditions {
         run.is_some_and(|run| *run.tag == *tag)
     }
 
-    /// The last run of a cell, where it has this tag and has ended.
+    /// Returns the last run of a cell, if it has this tag and has ended.
     pub(crate) fn last_run(&self, cell: &CellId, tag: &str) -> Option<&CellRun> {
         let is_running = self.active.get(cell) == Some(&Activity::Running);
         self.runs.get(cell).filter(|last| !is_running && *last.tag == *tag)
     }
 
-    /// A cell has run. The kernel that is there then is the one that ran it, unless that is lost.
+    /// Records the end of a run. Its kernel becomes the current one, unless it is lost.
     pub(crate) fn end(&mut self, cell: &CellId, receipt: Receipt, is_lost: bool) {
         self.active.remove(cell);
         match is_lost {
@@ -162,21 +161,21 @@ impl Conditions {
         self.note(receipt);
     }
 
-    /// Cells do not wait or run any more.
+    /// Marks cells as idle.
     pub(crate) fn rest(&mut self, cells: &[CellId]) {
         for cell in cells {
             self.active.remove(cell);
         }
     }
 
-    /// This kernel is there. Earlier runs on it still hold, from every client.
+    /// Sets the current kernel. Earlier runs on it are valid again.
     pub(crate) fn meet_kernel(&mut self, kernel: String) {
         if self.lost.as_ref() != Some(&kernel) {
             self.kernel = Some(kernel);
         }
     }
 
-    /// This kernel is gone, with all that ran on it.
+    /// Notes the loss of a kernel with its state.
     pub(crate) fn lose_kernel(&mut self, kernel: &str) {
         if self.kernel.as_deref() == Some(kernel) {
             self.kernel = None;
@@ -189,7 +188,7 @@ impl Conditions {
         self.ran.push(receipt);
     }
 
-    /// How the code cells of a notebook stand.
+    /// Returns the conditions of the code cells.
     pub(crate) fn states(&self, notebook: &Notebook) -> BTreeMap<CellId, CellState> {
         let code = notebook.cells().iter().filter(|cell| cell.cell_type() == CellType::Code);
         let code: Vec<&Cell> = code.collect();
@@ -298,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ran_before_is_known_and_stale_with_its_kernel() {
+    fn earlier_runs_are_known_and_stale_with_their_kernel() {
         let state = state(&["1", "2", "3"]);
         let earlier = vec![receipt("a", "1", "k"), receipt("b", "old", "k")];
         let mut conditions = Conditions::new(earlier, state.notebook());
@@ -324,7 +323,7 @@ mod tests {
         let state = state(&["1"]);
         let mut conditions = Conditions::default();
         conditions.lose_kernel("k");
-        // The session lost it before the end of the cell was noted, or before a client that saw it asked.
+        // The session lost the kernel before the end of the cell was recorded, or before a late client asked.
         conditions.end(&"a".into(), receipt("a", "1", "k"), false);
         conditions.meet_kernel("k".into());
         assert_eq!(stale(&conditions, state.notebook()), ["a: its kernel is gone"]);

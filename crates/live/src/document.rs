@@ -1,4 +1,4 @@
-//! A handle on an open notebook. Many hold one; when the last is gone, the notebook is saved and closed.
+//! A handle on an open notebook. The notebook is saved and closed when the last handle is dropped.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,71 +17,71 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::actor::{Actor, Author};
 use super::condition::{CellState, Conditions};
 use super::journal::{Entry, Undo};
-use super::op::{Change, Refusal, Submission};
+use super::op::{Change, Submission, SubmissionRefusal};
 use super::review::{Review, Scope, Verdict};
 use super::schedule::Urgency;
 use super::state::{Edited, PartlyUndone, State, Unchanged};
 
-/// What an open notebook is at a moment. Whoever looks rarely sees only the newest.
+/// A snapshot of an open notebook. A slow observer sees only the newest one.
 #[derive(Clone, Debug)]
-pub struct View {
-    /// Counts up with each change.
+pub struct DocumentView {
+    /// Increases with each change.
     pub version: u64,
-    /// The newest version that is on disk.
+    /// The newest version on disk.
     pub saved: u64,
     /// The notebook.
     pub notebook: Arc<Notebook>,
-    /// What waits for review.
+    /// Changes that wait for review.
     pub review: Arc<Review>,
     pub(super) conditions: Arc<Conditions>,
-    /// Why it could not be saved, if the last attempt failed.
+    /// Why the last save failed, if it did.
     pub problem: Option<String>,
-    /// Notices for people, newest last.
+    /// Notices for users, newest last.
     pub notices: Vec<String>,
-    /// How many notices there were, also those that are not kept.
+    /// Total number of notices, including dropped ones.
     pub(super) noted: usize,
-    /// How many writes of other programs were taken in.
+    /// Number of merged writes by other programs.
     pub(super) absorbed: usize,
 }
 
-impl View {
-    /// How the code cells stand.
+impl DocumentView {
+    /// Returns the conditions of the code cells.
     pub fn cells(&self) -> BTreeMap<CellId, CellState> {
         self.conditions.states(&self.notebook)
     }
 
-    /// The notices after the first `noted`, as far as they are kept.
+    /// Returns the kept notices after the first `noted`.
     pub(super) fn notices_since(&self, noted: usize) -> impl Iterator<Item = String> {
         let known = self.notices.len().saturating_sub(self.noted.saturating_sub(noted));
         self.notices[known..].iter().cloned()
     }
 }
 
-/// What someone is told of a notebook.
+/// A notebook as read by an actor.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct NotebookReading {
     /// The notebook.
     pub notebook: Arc<Notebook>,
-    /// Its revision.
+    /// Revision that the actor has read.
     pub revision: Revision,
-    /// What the same actor was told before, as far as it is still remembered.
+    /// The actor's previous version, if it is still remembered.
     pub before: Option<Arc<Snapshot>>,
 }
 
-/// Why an open notebook did not do what it was asked for.
+/// Why a request to an open notebook failed.
 #[derive(Clone, Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum DocumentError {
     #[error(transparent)]
     Unchanged(Arc<Unchanged>),
     #[error(transparent)]
-    Refused(#[from] Refusal),
-    /// The change was made, and is not on disk yet. It is tried again.
+    Refused(#[from] SubmissionRefusal),
+    /// The change was applied and is not on disk yet. The save will be retried.
     #[error("the change is made, but not on disk yet: {0}")]
     NotSaved(Arc<Error>),
     #[error("the notebook was closed")]
     Closed,
-    /// What was asked for was not done. What was done before is saved, and the notebook can be opened again.
+    /// The request failed with an internal error. Earlier changes are saved, and the notebook can be opened again.
     #[error("the notebook was closed: {0}")]
     Failed(Panicked),
 }
@@ -92,135 +92,144 @@ impl From<Unchanged> for DocumentError {
     }
 }
 
-/// Tells someone that what they wait for is on disk, or why not.
+/// Called when a version is on disk, or its save has failed.
 pub(super) type Waiter = Box<dyn FnOnce(Result<(), Arc<Error>>) + Send>;
 
-/// What has to follow what was done.
-pub(super) enum Then {
-    /// Nothing: all is as it was.
+/// The save that a request needs.
+pub(super) enum SaveNeed {
+    /// None: nothing changed.
     Nothing,
-    /// Saving.
+    /// Save by this urgency.
     Save(Urgency),
-    /// Saving, which someone waits for.
+    /// Save now and call the waiter.
     SaveFor(Waiter),
 }
 
-/// Something to do with the state, at a time in milliseconds since 1970.
-pub(super) type Work = Box<dyn FnOnce(&mut State, u64) -> (Then, Reply) + Send>;
+/// A request to the state, at a time in milliseconds since 1970.
+pub(super) type Work = Box<dyn FnOnce(&mut State, u64) -> (SaveNeed, Reply) + Send>;
 
-/// What is called when others see what was done: whoever is answered finds it in the next view.
+/// Called after the new view was published, so that the caller sees its change.
 pub(super) type Reply = Option<Box<dyn FnOnce() + Send>>;
 
-/// What the task is asked to do.
-pub(super) enum Command {
-    /// Something with the state.
+/// A command to the task.
+pub(super) enum DocumentCommand {
+    /// Run a request.
     Do(Work),
-    /// The same, with all in it that other programs have written into the file.
+    /// Run a request after merging the newest file.
     DoFresh(Work),
-    /// Something with the state that others need not see at once.
+    /// Run a request; the view may be published later.
     DoQuietly(Work),
-    /// To save and end, even if others still hold handles.
+    /// Save and end, even if other handles exist.
     Close,
 }
 
 /// A handle on an open notebook.
+///
+/// - Ownership: one task owns the notebook; handles send it commands. Clones share the notebook. When the last
+///   handle is dropped, the task saves and ends.
+/// - Order: the task applies commands one by one, each as a new version. The published view contains a change
+///   before its caller gets the reply.
+/// - Cancellation: a command runs even if its future is dropped; only the reply is lost.
+/// - Errors: [`DocumentError::Refused`] and [`DocumentError::Unchanged`] mean that nothing changed.
+///   [`DocumentError::NotSaved`] means that the change is in the notebook and the save will be retried.
 #[derive(Clone, Debug)]
 pub struct Document {
-    pub(super) commands: mpsc::Sender<Command>,
-    pub(super) view: watch::Receiver<Arc<View>>,
+    pub(super) commands: mpsc::Sender<DocumentCommand>,
+    pub(super) view: watch::Receiver<Arc<DocumentView>>,
     pub(super) path: Arc<Path>,
     pub(super) store: Store,
 }
 
 impl Document {
-    /// The file, with no link in its path.
+    /// The real path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it is now.
-    pub fn view(&self) -> Arc<View> {
+    /// Returns the newest view.
+    pub fn view(&self) -> Arc<DocumentView> {
         Arc::clone(&self.view.borrow())
     }
 
-    /// A way to be told of each newer view; who is slow skips to the newest.
-    pub fn watch(&self) -> watch::Receiver<Arc<View>> {
+    /// Returns a receiver of views. A slow observer skips to the newest.
+    pub fn watch(&self) -> watch::Receiver<Arc<DocumentView>> {
         self.view.clone()
     }
 
-    /// The newest view, and the number of the last submission in it of each of these clients.
+    /// Returns the newest view, and the number of the last submission of each of these clients.
     pub async fn resync(
         &self,
         clients: Vec<String>,
-    ) -> Result<(Arc<View>, BTreeMap<String, u64>), DocumentError> {
+    ) -> Result<(Arc<DocumentView>, BTreeMap<String, u64>), DocumentError> {
         let asked = self.ask(move |state, _| {
             let number = |client: String| Some((*state.heard().get(&client)?, client));
             let heard = clients.into_iter().filter_map(number).map(|(number, client)| (client, number));
-            ((state.version(), Arc::clone(state.notebook()), heard.collect()), Then::Nothing)
+            ((state.version(), Arc::clone(state.notebook()), heard.collect()), SaveNeed::Nothing)
         });
         let (version, notebook, heard) = asked.await?;
         Ok((self.view_at(version, notebook), heard))
     }
 
-    /// The newest view, and all changes that led to it from a version.
-    pub async fn newer(&self, version: u64) -> Result<(Arc<View>, Vec<Arc<Change>>), DocumentError> {
+    /// Returns the newest view, and all changes since a version.
+    pub async fn newer(&self, version: u64) -> Result<(Arc<DocumentView>, Vec<Arc<Change>>), DocumentError> {
         let asked = self.ask(move |state, _| {
             let changes = state.since(version);
-            ((state.version(), Arc::clone(state.notebook()), changes), Then::Nothing)
+            ((state.version(), Arc::clone(state.notebook()), changes), SaveNeed::Nothing)
         });
         let (version, notebook, changes) = asked.await?;
         Ok((self.view_at(version, notebook), changes?))
     }
 
-    fn view_at(&self, version: u64, notebook: Arc<Notebook>) -> Arc<View> {
-        Arc::new(View { version, notebook, ..View::clone(&self.view()) })
+    fn view_at(&self, version: u64, notebook: Arc<Notebook>) -> Arc<DocumentView> {
+        Arc::new(DocumentView { version, notebook, ..DocumentView::clone(&self.view()) })
     }
 
-    /// Takes what a client submits and tells the version that has it. It is on disk within a second.
+    /// Applies a submission and returns its version. It is on disk within a second.
     pub async fn submit(&self, submission: Submission, author: Author) -> Result<u64, DocumentError> {
         let submitted = self.ask(move |state, now| {
             let submitted = state.submit(submission, &author, now);
-            let then = if submitted.is_ok() { Then::Save(Urgency::Soon) } else { Then::Nothing };
+            let then = if submitted.is_ok() { SaveNeed::Save(Urgency::Soon) } else { SaveNeed::Nothing };
             (submitted, then)
         });
         Ok(submitted.await??)
     }
 
-    /// All of these cells as JSON, each as it stands or as it was when it was deleted last.
+    /// Returns the JSON of these cells, as they are or as they were when last deleted.
     pub async fn contents(&self, cells: Vec<CellId>) -> Result<Vec<Option<String>>, DocumentError> {
-        self.ask(move |state, _| (state.contents(&cells), Then::Nothing)).await
+        self.ask(move |state, _| (state.contents(&cells), SaveNeed::Nothing)).await
     }
 
-    /// The newest notebook and its revision, for someone who may base an edit on it.
+    /// Returns the newest notebook and its revision, which the actor may base an edit on.
     pub async fn read(&self, actor: Actor) -> Result<(Arc<Notebook>, Revision), DocumentError> {
-        let Told { notebook, revision, .. } = self.tell(actor).await?;
+        let NotebookReading { notebook, revision, .. } = self.tell(actor).await?;
         Ok((notebook, revision))
     }
 
-    /// The same, with what that actor was told before.
-    pub async fn tell(&self, actor: Actor) -> Result<Told, DocumentError> {
+    /// Like [`Document::read`], with the actor's previous version.
+    pub async fn tell(&self, actor: Actor) -> Result<NotebookReading, DocumentError> {
         let told = self.ask_fresh(move |state, _| {
             let before = state.last_told(&actor);
             let revision = state.tell(&actor);
-            (Told { notebook: Arc::clone(state.notebook()), revision, before }, Then::Nothing)
+            (NotebookReading { notebook: Arc::clone(state.notebook()), revision, before }, SaveNeed::Nothing)
         });
         let told = told.await?;
-        // So that it is still known when this process is not there any more.
+        // Keeps the revision for a later process.
         let (store, path, notebook) =
             (self.store.clone(), Arc::clone(&self.path), Arc::clone(&told.notebook));
         drop(aside(move || store.keep(&path, &notebook.snapshot())));
         Ok(told)
     }
 
-    /// The revision that an actor was told last.
+    /// Returns the last revision that an actor has read.
     pub async fn last_told(&self, actor: Actor) -> Result<Option<Revision>, DocumentError> {
-        let told = self.ask(move |state, _| (state.last_told(&actor), Then::Nothing)).await?;
+        let told = self.ask(move |state, _| (state.last_told(&actor), SaveNeed::Nothing)).await?;
         Ok(told.and_then(|told| told.revision.parse().ok()))
     }
 
-    /// Changes the notebook by `edit`; when it returns, that is on disk. `base` is the revision that the change
-    /// was made for, or without one what the actor has read last; where the notebook has moved on, `edit` is
-    /// given what it was then, to merge with.
+    /// Changes the notebook by `edit`. Returns once the change is on disk.
+    ///
+    /// `base` is the revision that the change was made for; without one, the last that the actor has read. If the
+    /// notebook has changed since, `edit` also gets the notebook of that revision, to merge with.
     pub async fn edit<T: Send + 'static>(
         &self,
         base: Option<Revision>,
@@ -231,19 +240,19 @@ impl Document {
         self.change(move |state, now| state.edit(base, remembered, &author, now, edit)).await
     }
 
-    /// What was told of a revision before this process began.
+    /// Returns the notebook of a revision read from an earlier process.
     async fn remembered(&self, base: Option<Revision>) -> Option<Snapshot> {
         let base = base.filter(|base| *base != self.view().notebook.revision())?;
         let (store, path) = (self.store.clone(), Arc::clone(&self.path));
         aside(move || store.recall(&path, base)).await.ok().flatten()
     }
 
-    /// Takes something back; when it returns, that is on disk.
+    /// Undoes changes. Returns once the result is on disk.
     pub async fn undo(&self, undo: Undo, author: Author) -> Result<Edited<Vec<Entry>>, DocumentError> {
         self.change(move |state, now| state.undo(&undo, &author, now)).await
     }
 
-    /// The same, but changes that conflict with later changes of others stay.
+    /// Like [`Document::undo`], but keeps changes that conflict with later changes of others.
     pub async fn undo_partly(
         &self,
         undo: Undo,
@@ -252,22 +261,22 @@ impl Document {
         self.change(move |state, now| state.undo_partly(&undo, &author, now)).await
     }
 
-    /// Says what becomes of something that waits for review.
+    /// Keeps or undoes changes that wait for review.
     pub async fn judge(&self, verdict: Verdict, scope: Scope, author: Author) -> Result<u64, DocumentError> {
         let judged = self.ask(move |state, now| {
             let judged = state.judge(verdict, &scope, &author, now);
-            (judged, Then::Save(Urgency::Soon))
+            (judged, SaveNeed::Save(Urgency::Soon))
         });
         Ok(judged.await??)
     }
 
     /// Switches review on or off.
     pub async fn set_review(&self, is_on: bool) -> Result<(), DocumentError> {
-        self.ask(move |state, _| (state.set_review(is_on), Then::Save(Urgency::Soon))).await
+        self.ask(move |state, _| (state.set_review(is_on), SaveNeed::Save(Urgency::Soon))).await
     }
 
-    /// Gives a cell outputs and an execution count; `has_ended` says that no more will come soon. `false` when
-    /// the cell is gone, or holds no code any more.
+    /// Sets the outputs and the execution count of a cell; `has_ended` means that no more follow soon. Returns
+    /// `false` if the cell is deleted or not a code cell.
     pub async fn set_outputs(
         &self,
         cell: CellId,
@@ -278,13 +287,12 @@ impl Document {
     ) -> Result<bool, DocumentError> {
         self.ask(move |state, now| {
             let is_there = state.set_outputs(&cell, &outputs, count, &author, now);
-            (is_there, Then::Save(if has_ended { Urgency::Ended } else { Urgency::Later }))
+            (is_there, SaveNeed::Save(if has_ended { Urgency::Ended } else { Urgency::Later }))
         })
         .await
     }
 
-    /// Notes the kernel of the notebook's session, where there is one: a session outlives the time that a notebook is
-    /// open.
+    /// Notes the kernel of the notebook's session, if it has one. A session may outlive the open notebook.
     pub async fn meet_kernel(&self, sessions: &Sessions) -> Result<(), DocumentError> {
         let key = SessionKey::of_notebook(self.path());
         let all = sessions.list().into_iter();
@@ -292,32 +300,32 @@ impl Document {
         let living = session.filter(|session| session.state != SessionState::Dead);
         match living.filter_map(|session| session.kernel_id).next() {
             Some(kernel) => {
-                self.ask(|state, _| (state.conditions_mut().meet_kernel(kernel), Then::Nothing)).await
+                self.ask(|state, _| (state.conditions_mut().meet_kernel(kernel), SaveNeed::Nothing)).await
             }
             None => Ok(()),
         }
     }
 
-    /// This kernel is gone, with all that ran on it.
+    /// Notes the loss of a kernel with its state.
     pub(super) async fn lose_kernel(&self, kernel: String) -> Result<(), DocumentError> {
-        self.ask(move |state, _| (state.conditions_mut().lose_kernel(&kernel), Then::Nothing)).await
+        self.ask(move |state, _| (state.conditions_mut().lose_kernel(&kernel), SaveNeed::Nothing)).await
     }
 
-    /// Says that cells wait for their turn.
+    /// Marks cells as queued.
     pub async fn mark_waiting(&self, cells: Vec<CellId>) -> Result<(), DocumentError> {
-        self.ask(move |state, _| (state.conditions_mut().wait(&cells), Then::Nothing)).await
+        self.ask(move |state, _| (state.conditions_mut().wait(&cells), SaveNeed::Nothing)).await
     }
 
-    /// Says that cells do not wait or run any more.
+    /// Marks cells as idle.
     pub async fn mark_resting(&self, cells: Vec<CellId>) -> Result<(), DocumentError> {
         self.ask(move |state, now| {
             state.conditions_mut().rest(&cells);
-            (state.put_late(now), Then::Save(Urgency::Soon))
+            (state.put_late(now), SaveNeed::Save(Urgency::Soon))
         })
         .await
     }
 
-    /// Says so as soon as there is time.
+    /// Marks cells as idle without waiting for a reply.
     pub(super) fn mark_resting_soon(&self, cells: Vec<CellId>) {
         let document = self.clone();
         if let Ok(runtime) = Handle::try_current() {
@@ -325,79 +333,79 @@ impl Document {
         }
     }
 
-    /// Takes output that came after the end of its run, while the session had nothing to do. It is on disk within a second.
+    /// Accepts late output of an idle session. It is on disk within a second.
     pub(super) async fn hear_late(&self, late: LateOutputs) -> Result<(), DocumentError> {
-        self.ask(move |state, now| (state.hear_late(late, now), Then::Save(Urgency::Soon))).await
+        self.ask(move |state, now| (state.hear_late(late, now), SaveNeed::Save(Urgency::Soon))).await
     }
 
-    /// Who did what, oldest first.
+    /// Returns the history, oldest first.
     pub async fn history(&self) -> Result<Vec<Entry>, DocumentError> {
-        self.ask(|state, _| (state.journal().entries().to_vec(), Then::Nothing)).await
+        self.ask(|state, _| (state.journal().entries().to_vec(), SaveNeed::Nothing)).await
     }
 
-    /// Returns when all that was changed so far is on disk.
+    /// Waits until all changes so far are on disk.
     pub async fn save(&self) -> Result<(), DocumentError> {
         let (reply, saved) = oneshot::channel();
-        self.send(Command::Do(Box::new(move |_, _| {
-            (Then::SaveFor(Box::new(move |saved| drop(reply.send(saved)))), None)
+        self.send(DocumentCommand::Do(Box::new(move |_, _| {
+            (SaveNeed::SaveFor(Box::new(move |saved| drop(reply.send(saved)))), None)
         })))
         .await?;
         saved.await.map_err(|_| DocumentError::Closed)?.map_err(DocumentError::NotSaved)
     }
 
-    /// Changes something and waits until that is on disk.
+    /// Runs a request and waits until its change is on disk.
     async fn change<T: Send + 'static>(
         &self,
         change: impl FnOnce(&mut State, u64) -> Result<Edited<T>, Unchanged> + Send + 'static,
     ) -> Result<Edited<T>, DocumentError> {
         let (reply, changed) = oneshot::channel();
-        self.send(Command::DoFresh(Box::new(move |state, now| match catch(|| change(state, now)) {
+        self.send(DocumentCommand::DoFresh(Box::new(move |state, now| match catch(|| change(state, now)) {
             Err(panicked) => {
                 let _ = reply.send(Err(DocumentError::Failed(panicked.clone())));
                 panicked.go_on()
             }
             Ok(Err(unchanged)) => {
-                (Then::Nothing, Some(Box::new(move || drop(reply.send(Err(unchanged.into()))))))
+                (SaveNeed::Nothing, Some(Box::new(move || drop(reply.send(Err(unchanged.into()))))))
             }
             Ok(Ok(edited)) => {
                 let saved = move |saved: Result<(), Arc<Error>>| {
                     drop(reply.send(saved.map(|()| edited).map_err(DocumentError::NotSaved)));
                 };
-                (Then::SaveFor(Box::new(saved)), None)
+                (SaveNeed::SaveFor(Box::new(saved)), None)
             }
         })))
         .await?;
         changed.await.map_err(|_| DocumentError::Closed)?
     }
 
-    /// Asks the task for something that it knows or does at once.
+    /// Runs a request and returns its result.
     pub(super) async fn ask<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&mut State, u64) -> (T, Then) + Send + 'static,
+        ask: impl FnOnce(&mut State, u64) -> (T, SaveNeed) + Send + 'static,
     ) -> Result<T, DocumentError> {
-        self.answer(ask, Command::Do).await
+        self.answer(ask, DocumentCommand::Do).await
     }
 
-    /// The same, after a look at the file if it may have changed.
+    /// Like [`Document::ask`], after a check of the file if it may have changed.
     async fn ask_fresh<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&mut State, u64) -> (T, Then) + Send + 'static,
+        ask: impl FnOnce(&mut State, u64) -> (T, SaveNeed) + Send + 'static,
     ) -> Result<T, DocumentError> {
-        self.answer(ask, Command::DoFresh).await
+        self.answer(ask, DocumentCommand::DoFresh).await
     }
 
-    /// The same, but others see it a little later, together with what is done until then.
+    /// Like [`Document::ask`], but the view is published a little later, together with others.
     pub(super) async fn ask_quietly<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&mut State, u64) -> (T, Then) + Send + 'static,
+        ask: impl FnOnce(&mut State, u64) -> (T, SaveNeed) + Send + 'static,
     ) -> Result<T, DocumentError> {
-        self.answer(ask, Command::DoQuietly).await
+        self.answer(ask, DocumentCommand::DoQuietly).await
     }
 
     async fn answer<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&mut State, u64) -> (T, Then) + Send + 'static,
-        command: fn(Work) -> Command,
+        ask: impl FnOnce(&mut State, u64) -> (T, SaveNeed) + Send + 'static,
+        command: fn(Work) -> DocumentCommand,
     ) -> Result<T, DocumentError> {
         let (reply, answer) = oneshot::channel();
         self.send(command(Box::new(move |state, now| {
@@ -417,7 +425,7 @@ impl Document {
         answer.await.map_err(|_| DocumentError::Closed)?
     }
 
-    async fn send(&self, command: Command) -> Result<(), DocumentError> {
+    async fn send(&self, command: DocumentCommand) -> Result<(), DocumentError> {
         self.commands.send(command).await.map_err(|_| DocumentError::Closed)
     }
 }

@@ -1,4 +1,4 @@
-//! All notebooks that are open in this process: each file once, whatever path leads to it.
+//! The open notebooks of this process. Each file is open once, under any path.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -13,106 +13,106 @@ use cellist_store::{Error, Problem, Result, Store};
 use tokio::sync::{mpsc, watch};
 
 use super::condition::Conditions;
-use super::document::{Command, Document, View};
+use super::document::{Document, DocumentCommand, DocumentView};
 use super::history::History;
 use super::state::State;
-use super::task::Task;
+use super::task::DocumentTask;
 use super::watcher::FolderWatch;
 
-/// Those who ask wait when this many questions are open; each is answered in well under a millisecond.
+/// Capacity of the command channel; a full channel makes callers wait. Each command takes well under a millisecond.
 const COMMANDS: usize = 64;
 
-/// The open notebooks of a process. Cheap to clone; all clones are one.
+/// The open notebooks of a process. Clones share them.
 #[derive(Clone, Debug)]
 pub struct Documents {
     store: Store,
-    slots: Arc<Mutex<HashMap<PathBuf, Slot>>>,
+    slots: Arc<Mutex<HashMap<PathBuf, DocumentSlot>>>,
     is_reviewing: bool,
 }
 
-/// A file that is open, or about to be.
+/// A file that is open or being opened.
 #[derive(Debug)]
-enum Slot {
-    /// Someone is opening it; the channel closes when that is done.
+enum DocumentSlot {
+    /// Another caller is opening it; the channel closes when that is done.
     Opening(watch::Receiver<()>),
     Open {
-        commands: mpsc::WeakSender<Command>,
-        view: watch::Receiver<Arc<View>>,
-        /// Closes when all is saved; the value is the path of a copy of content that could not be saved.
+        commands: mpsc::WeakSender<DocumentCommand>,
+        view: watch::Receiver<Arc<DocumentView>>,
+        /// Closes when all is saved. The value is the path of a copy, if the save failed.
         ended: watch::Receiver<Option<PathBuf>>,
     },
 }
 
-/// What to do about a file.
-enum Step {
+/// How to open a file.
+enum OpenStep {
     Use(Document),
     Wait(watch::Receiver<()>),
     WaitForEnd(watch::Receiver<Option<PathBuf>>),
-    Open(Opening),
+    Open(OpeningMark),
 }
 
-/// Says that a file is being opened, until it is dropped.
-struct Opening {
-    slots: Arc<Mutex<HashMap<PathBuf, Slot>>>,
+/// Marks a file as being opened, until dropped.
+struct OpeningMark {
+    slots: Arc<Mutex<HashMap<PathBuf, DocumentSlot>>>,
     path: PathBuf,
     _done: watch::Sender<()>,
 }
 
 impl Documents {
-    /// Notebooks of a store.
+    /// Creates an empty set of notebooks on a store.
     pub fn new(store: Store) -> Documents {
         Documents { store, slots: Arc::default(), is_reviewing: true }
     }
 
-    /// Says whether changes of agents wait for review in notebooks of which nobody has said so.
+    /// Sets whether changes of agents wait for review, in notebooks without their own choice.
     #[must_use]
     pub fn reviewing(self, is_reviewing: bool) -> Documents {
         Documents { is_reviewing, ..self }
     }
 
-    /// Where they are kept.
+    /// Returns the store.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// Opens a notebook, or gives a handle on the one that is open. Needs a runtime.
+    /// Opens a notebook, or returns a handle on the open one. Needs a tokio runtime.
     pub async fn open(&self, path: &Path) -> Result<Document> {
         let real = self.store.real_path(path)?;
         loop {
             match self.step(&real) {
-                Step::Use(document) => return Ok(document),
-                // Whatever comes of it, there is something new to see.
-                Step::Wait(mut done) => drop(done.changed().await),
-                Step::WaitForEnd(mut ended) => while ended.changed().await.is_ok() {},
-                Step::Open(opening) => return self.begin(opening).await,
+                OpenStep::Use(document) => return Ok(document),
+                // The channel closes in any case; then the slot is read again.
+                OpenStep::Wait(mut done) => drop(done.changed().await),
+                OpenStep::WaitForEnd(mut ended) => while ended.changed().await.is_ok() {},
+                OpenStep::Open(opening) => return self.begin(opening).await,
             }
         }
     }
 
-    /// The notebooks that are open.
+    /// Returns the open notebooks.
     pub fn list(&self) -> Vec<Document> {
         let mut open: Vec<Document> = lock(&self.slots)
             .iter()
             .filter_map(|(path, slot)| match slot {
-                Slot::Open { commands, view, .. } => self.handle(path, commands.upgrade()?, view),
-                Slot::Opening(_) => None,
+                DocumentSlot::Open { commands, view, .. } => self.handle(path, commands.upgrade()?, view),
+                DocumentSlot::Opening(_) => None,
             })
             .collect();
         open.sort_by(|one, other| one.path.cmp(&other.path));
         open
     }
 
-    /// Saves and closes all notebooks, also those with other handles. Returns the copies of notebooks that could not be
+    /// Saves and closes all notebooks, even with other handles. Returns the copies of notebooks that could not be
     /// saved.
     pub async fn close(&self) -> Vec<PathBuf> {
         let (mut opening, mut ends) = (Vec::new(), Vec::new());
         for document in self.list() {
-            let _ = document.commands.send(Command::Close).await;
+            let _ = document.commands.send(DocumentCommand::Close).await;
         }
         for slot in lock(&self.slots).values() {
             match slot {
-                Slot::Opening(done) => opening.push(done.clone()),
-                Slot::Open { ended, .. } => ends.push(ended.clone()),
+                DocumentSlot::Opening(done) => opening.push(done.clone()),
+                DocumentSlot::Open { ended, .. } => ends.push(ended.clone()),
             }
         }
         for mut done in opening {
@@ -126,31 +126,31 @@ impl Documents {
         rescued
     }
 
-    fn step(&self, real: &Path) -> Step {
+    fn step(&self, real: &Path) -> OpenStep {
         let mut slots = lock(&self.slots);
         match slots.get(real) {
-            Some(Slot::Open { commands, view, ended }) => {
+            Some(DocumentSlot::Open { commands, view, ended }) => {
                 let open = commands.upgrade().and_then(|commands| self.handle(real, commands, view));
                 match open {
-                    Some(document) => return Step::Use(document),
-                    None if ended.has_changed().is_ok() => return Step::WaitForEnd(ended.clone()),
+                    Some(document) => return OpenStep::Use(document),
+                    None if ended.has_changed().is_ok() => return OpenStep::WaitForEnd(ended.clone()),
                     None => {}
                 }
             }
-            Some(Slot::Opening(done)) => return Step::Wait(done.clone()),
+            Some(DocumentSlot::Opening(done)) => return OpenStep::Wait(done.clone()),
             None => {}
         }
         let (tell, done) = watch::channel(());
-        slots.insert(real.to_owned(), Slot::Opening(done));
-        Step::Open(Opening { slots: Arc::clone(&self.slots), path: real.to_owned(), _done: tell })
+        slots.insert(real.to_owned(), DocumentSlot::Opening(done));
+        OpenStep::Open(OpeningMark { slots: Arc::clone(&self.slots), path: real.to_owned(), _done: tell })
     }
 
-    /// A handle, unless the task takes no commands any more.
+    /// Returns a handle, unless the task has stopped accepting commands.
     fn handle(
         &self,
         path: &Path,
-        commands: mpsc::Sender<Command>,
-        view: &watch::Receiver<Arc<View>>,
+        commands: mpsc::Sender<DocumentCommand>,
+        view: &watch::Receiver<Arc<DocumentView>>,
     ) -> Option<Document> {
         let is_open = !commands.is_closed();
         is_open.then(|| Document {
@@ -161,9 +161,9 @@ impl Documents {
         })
     }
 
-    async fn begin(&self, opening: Opening) -> Result<Document> {
+    async fn begin(&self, opening: OpeningMark) -> Result<Document> {
         let (store, path) = (self.store.clone(), opening.path.clone());
-        // Watched before it is read: what others write in between is not missed.
+        // Starts watching before reading, so that no write in between is missed.
         let opening_it = move || {
             let watch = FolderWatch::new(&path);
             let opened = store.open(&path)?;
@@ -178,17 +178,24 @@ impl Documents {
             review.is_on = self.is_reviewing;
         }
         let heard = history.last_heard(opened.notebook.revision()).clone();
-        // Higher than any version that a client may know from a host before this one.
+        // Higher than any version that a client may know from an earlier host.
         let mut state = State::new(opened.notebook, now_ms() * 1000, journal, review);
         *state.conditions_mut() = Conditions::new(ran, &state.notebook().clone());
         state.set_heard(heard);
         let (commands, asked) = mpsc::channel(COMMANDS);
-        let (tell, view) = watch::channel(Arc::new(Task::first_view(&state, opened.notices.clone())));
+        let (tell, view) = watch::channel(Arc::new(DocumentTask::first_view(&state, opened.notices.clone())));
         let (end, ended) = watch::channel(None);
         let path: Arc<Path> = opening.path.as_path().into();
-        let task =
-            Task::new(state, self.store.clone(), Arc::clone(&path), asked, tell, opened.notices, history);
-        let slot = Slot::Open { commands: commands.downgrade(), view: view.clone(), ended };
+        let task = DocumentTask::new(
+            state,
+            self.store.clone(),
+            Arc::clone(&path),
+            asked,
+            tell,
+            opened.notices,
+            history,
+        );
+        let slot = DocumentSlot::Open { commands: commands.downgrade(), view: view.clone(), ended };
         lock(&self.slots).insert(opening.path.clone(), slot);
         tokio::spawn(async move {
             let rescued = task.run(watch).await;
@@ -198,7 +205,7 @@ impl Documents {
     }
 }
 
-/// A notebook that is closed in between learns the rest when it is opened.
+/// A notebook that is closed in between gets the state when it is opened again.
 impl Notebooks for Documents {
     fn put_late(&self, late: Vec<LateOutputs>) -> Future<'_, ()> {
         Box::pin(async move {
@@ -220,16 +227,18 @@ impl Notebooks for Documents {
     }
 }
 
-impl Drop for Opening {
+impl Drop for OpeningMark {
     fn drop(&mut self) {
         let mut slots = lock(&self.slots);
-        if matches!(slots.get(&self.path), Some(Slot::Opening(_))) {
+        if matches!(slots.get(&self.path), Some(DocumentSlot::Opening(_))) {
             slots.remove(&self.path);
         }
     }
 }
 
-/// What is in the table is whole at any time, also when someone panicked.
-fn lock(slots: &Mutex<HashMap<PathBuf, Slot>>) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Slot>> {
+/// The table is consistent at any time, even after a panic.
+fn lock(
+    slots: &Mutex<HashMap<PathBuf, DocumentSlot>>,
+) -> std::sync::MutexGuard<'_, HashMap<PathBuf, DocumentSlot>> {
     slots.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! What is kept of a notebook's history outside the file: who did what and what waits for review, one JSON object a
-//! line. Lines are only added; the last one about a thing counts.
+//! The history of a notebook outside its file: changes and pending reviews, one JSON object per line. HistoryLines are
+//! only appended; the last one about an entry counts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, OpenOptions};
@@ -18,24 +18,25 @@ use super::journal::{Entry, Journal, NothingToUndo, Undo};
 use super::review::Review;
 use super::state::{State, Unchanged};
 
-/// A file that is longer than this, and mostly of lines that do not count any more, is written anew.
+/// A longer file with mostly outdated lines is compacted.
 const LONG: u64 = 4 << 20;
 
-/// One line.
+/// One line of the file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
-    /// An entry as it is now. `writer` tells those apart who may have given the same number at the same time.
+enum HistoryLine {
+    /// The newest state of an entry. `writer` distinguishes processes that used the same number concurrently.
     Entry { writer: u64, entry: Entry },
-    /// What waits for review now.
+    /// The pending review.
     Review(Review),
-    /// The last submissions that are in the file.
+    /// The last submissions in the file.
     Heard(Heard),
-    /// Those that are in it as soon as it has this revision. Whoever saves may be killed before it can say that it did.
+    /// The submissions in the file once it has this revision. The process may be killed between the save and the
+    /// next line.
     Saving { revision: String, heard: Heard },
 }
 
-/// The number of the last submission of each client.
+/// Number of the last submission of each client.
 pub(crate) type Heard = BTreeMap<String, u64>;
 
 /// The history of a notebook on disk.
@@ -45,12 +46,12 @@ pub(crate) struct History {
     writer: u64,
     review: Arc<Review>,
     heard: Heard,
-    /// What was about to be saved last.
+    /// The last announced save.
     saving: Option<(Revision, Heard)>,
 }
 
-/// What the lines say.
-struct Lines {
+/// The parsed lines.
+struct HistoryLines {
     journal: Journal,
     review: Review,
     heard: Heard,
@@ -58,7 +59,7 @@ struct Lines {
 }
 
 impl History {
-    /// The last submission of each client that is in a file of this revision.
+    /// Returns the last submission of each client in a file of this revision.
     pub(crate) fn last_heard(&self, revision: Revision) -> &Heard {
         match &self.saving {
             Some((saved, heard)) if *saved == revision => heard,
@@ -66,11 +67,11 @@ impl History {
         }
     }
 
-    /// The history of a notebook, with what it says. One that cannot be read is as good as none.
+    /// Opens the history of a notebook. An unreadable history is treated as empty.
     pub(crate) fn open(store: &Store, path: &Path) -> (History, Journal, Review) {
         let file = store.history_file(path).unwrap_or_default();
         let bytes = fs::read(&file).unwrap_or_default();
-        let Lines { journal, review, heard, saving } = read(&bytes);
+        let HistoryLines { journal, review, heard, saving } = read(&bytes);
         let history = History {
             file,
             writer: getrandom::u64().unwrap_or_else(|_| std::process::id().into()),
@@ -79,7 +80,7 @@ impl History {
             saving,
         };
         if bytes.last().is_some_and(|last| *last != b'\n') {
-            // Someone was killed within a line, which is not to spoil the next one.
+            // A process was killed within a line; the next line must start clean.
             history.add(b"\n");
         }
         if bytes.len() as u64 > LONG {
@@ -88,39 +89,39 @@ impl History {
         (history, journal, review)
     }
 
-    /// What has to be added for what is new in a state.
+    /// Returns the lines to append for new entries of a state.
     pub(crate) fn news(&mut self, state: &mut State) -> Vec<u8> {
-        let mut lines: Vec<Line> = Vec::new();
+        let mut lines: Vec<HistoryLine> = Vec::new();
         let entries = state.take_noted().into_iter();
-        lines.extend(entries.map(|entry| Line::Entry { writer: self.writer, entry }));
+        lines.extend(entries.map(|entry| HistoryLine::Entry { writer: self.writer, entry }));
         if *self.review != **state.review() {
             self.review = Arc::clone(state.review());
-            lines.push(Line::Review(Review::clone(&self.review)));
+            lines.push(HistoryLine::Review(Review::clone(&self.review)));
         }
         written(&lines)
     }
 
-    /// The submissions that a state has and that are not known to be in the file.
+    /// Returns the submissions of a state that are not recorded as saved.
     pub(crate) fn unsaved(&self, state: &State) -> Option<Heard> {
         (self.heard != *state.heard()).then(|| state.heard().clone())
     }
 
-    /// Notes that submissions are in the file as soon as it has this revision.
+    /// Records the submissions that are in the file once it has this revision.
     pub(crate) fn saving(&self, revision: Revision, heard: &Heard) {
-        self.add(&written(&[Line::Saving { revision: revision.to_string(), heard: heard.clone() }]));
+        self.add(&written(&[HistoryLine::Saving { revision: revision.to_string(), heard: heard.clone() }]));
     }
 
-    /// Notes that submissions are in the file: their clients need not send them again.
+    /// Records the submissions in the file; their clients need not send them again.
     pub(crate) fn saved(&self, heard: &Heard) {
-        self.add(&written(&[Line::Heard(heard.clone())]));
+        self.add(&written(&[HistoryLine::Heard(heard.clone())]));
     }
 
-    /// Submissions are in the file, and that was noted.
+    /// Notes that these submissions are recorded as saved.
     pub(crate) fn set_saved(&mut self, heard: Heard) {
         self.heard = heard;
     }
 
-    /// Adds lines. A history that cannot be written keeps nobody from working.
+    /// Appends lines. A failed write is ignored, so that work can go on.
     pub(crate) fn add(&self, lines: &[u8]) {
         if !lines.is_empty() {
             let _ = self.append(lines);
@@ -130,21 +131,21 @@ impl History {
     fn append(&self, lines: &[u8]) -> io::Result<()> {
         let mut options = OpenOptions::new();
         let mut file = files::private(options.append(true).create(true)).open(&self.file)?;
-        // In one piece, so that those who write at the same time do not get in between.
+        // One write, so that concurrent writers do not interleave.
         file.write_all(lines)
     }
 
-    /// Leaves out what does not count any more, unless there is little of it.
+    /// Compacts the file, unless it is short.
     fn write_anew(&self, store: &Store, path: &Path, length: usize) {
         let rewrite = || -> io::Result<()> {
-            let Lines { journal, review, heard, saving } = read(&fs::read(&self.file)?);
+            let HistoryLines { journal, review, heard, saving } = read(&fs::read(&self.file)?);
             let entries = journal.entries().iter().cloned();
-            let mut lines: Vec<Line> =
-                entries.map(|entry| Line::Entry { writer: self.writer, entry }).collect();
-            lines.push(Line::Review(review));
-            lines.push(Line::Heard(heard));
+            let mut lines: Vec<HistoryLine> =
+                entries.map(|entry| HistoryLine::Entry { writer: self.writer, entry }).collect();
+            lines.push(HistoryLine::Review(review));
+            lines.push(HistoryLine::Heard(heard));
             let saving =
-                saving.map(|(revision, heard)| Line::Saving { revision: revision.to_string(), heard });
+                saving.map(|(revision, heard)| HistoryLine::Saving { revision: revision.to_string(), heard });
             lines.extend(saving);
             let lines = written(&lines);
             if lines.len() > length / 2 {
@@ -160,23 +161,23 @@ impl History {
     }
 }
 
-fn read(bytes: &[u8]) -> Lines {
+fn read(bytes: &[u8]) -> HistoryLines {
     let mut entries: Vec<Entry> = Vec::new();
     let mut numbers: HashMap<(u64, u64), usize> = HashMap::new();
     let (mut review, mut heard, mut saving) = (Review::default(), Heard::new(), None);
-    // A line that was not written to its end, and those of a newer version, are passed over.
+    // Skips incomplete lines, and lines of newer versions.
     let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
     for line in lines {
         match line {
-            Line::Review(newest) => review = newest,
-            Line::Heard(newest) => heard = newest,
-            Line::Saving { revision, heard } => {
+            HistoryLine::Review(newest) => review = newest,
+            HistoryLine::Heard(newest) => heard = newest,
+            HistoryLine::Saving { revision, heard } => {
                 saving = revision.parse().ok().map(|revision: Revision| (revision, heard));
             }
-            Line::Entry { writer, entry } => match numbers.get(&(writer, entry.number)) {
+            HistoryLine::Entry { writer, entry } => match numbers.get(&(writer, entry.number)) {
                 Some(&at) => entries[at] = entry,
                 None => {
-                    // What another writer says about an entry of before counts too.
+                    // Another writer may update an older entry.
                     let same = |known: &Entry| known.number == entry.number && known.at == entry.at;
                     let at = entries.iter().position(same).unwrap_or(entries.len());
                     numbers.insert((writer, entry.number), at);
@@ -189,10 +190,10 @@ fn read(bytes: &[u8]) -> Lines {
             },
         }
     }
-    Lines { journal: Journal::of(entries), review, heard, saving }
+    HistoryLines { journal: Journal::of(entries), review, heard, saving }
 }
 
-fn written(lines: &[Line]) -> Vec<u8> {
+fn written(lines: &[HistoryLine]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for line in lines {
         if serde_json::to_writer(&mut bytes, line).is_ok() {
@@ -202,12 +203,12 @@ fn written(lines: &[Line]) -> Vec<u8> {
     bytes
 }
 
-/// Who did what to a notebook that is not open here, oldest first.
+/// Returns the history of a notebook that is not open here, oldest first.
 pub fn history(store: &Store, path: &Path) -> Vec<Entry> {
     History::open(store, path).1.entries().to_vec()
 }
 
-/// Notes a change of a notebook that is not open here.
+/// Records a change of a notebook that is not open here.
 pub fn record(store: &Store, path: &Path, before: &Notebook, after: &Notebook, author: &Author) {
     let (mut history, journal, review) = History::open(store, path);
     let mut state = State::new(before.clone(), 0, journal, review);
@@ -216,9 +217,9 @@ pub fn record(store: &Store, path: &Path, before: &Notebook, after: &Notebook, a
     history.add(&news);
 }
 
-/// Why nothing was taken back.
+/// Why an undo failed.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each is the error of a part and says what it is")]
+#[expect(missing_docs, reason = "each wraps the error of a part")]
 pub enum CannotUndo {
     #[error(transparent)]
     Nothing(#[from] NothingToUndo),
@@ -226,7 +227,7 @@ pub enum CannotUndo {
     File(#[from] Error),
 }
 
-/// Takes something back in a notebook that is not open here.
+/// Undoes changes in a notebook that is not open here.
 pub fn undo(
     store: &Store,
     path: &Path,
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_and_what_waits_is_there_for_the_next_one() {
+    fn history_and_pending_review_survive_a_restart() {
         let (_scratch, store, path) = place();
         let (mut history, journal, review) = History::open(&store, &path);
         assert!(journal.entries().is_empty() && review.cells.is_empty());
@@ -285,12 +286,12 @@ mod tests {
         let (mut history, journal, review) = History::open(&store, &path);
         assert_eq!((&journal, &review), (state.journal(), &**state.review()));
 
-        // Someone else goes on from there, and says that something of before was taken back.
+        // Another process continues and undoes an earlier entry.
         let mut state = State::new(Notebook::clone(state.notebook()), 0, journal, review);
         state.undo(&Undo::Turn("t".into()), &ann(), 9).unwrap();
         let news = history.news(&mut state);
         history.add(&news);
-        // Half a line, as someone leaves it who is killed.
+        // An incomplete line, as left by a killed process.
         history.add(b"{\"entry\":{\"wri");
         let (_, journal, review) = History::open(&store, &path);
         assert_eq!((journal.entries().len(), review.cells.len()), (3, 0));
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn two_who_wrote_at_once_are_both_heard() {
+    fn concurrent_writers_both_keep_their_entries() {
         let (_scratch, store, path) = place();
         let (mut one, ..) = History::open(&store, &path);
         let (mut other, ..) = History::open(&store, &path);

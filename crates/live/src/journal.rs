@@ -1,4 +1,4 @@
-//! Who did what to a notebook, and how to take it back.
+//! The journal of a notebook: changes by author, with the data to undo them.
 
 use std::collections::BTreeSet;
 
@@ -8,74 +8,74 @@ use serde::{Deserialize, Serialize};
 use super::act::Act;
 use super::actor::{Actor, ActorKind, Author};
 
-/// What someone types into a cell without a longer pause is one entry.
+/// Typing in a cell without a longer pause is one entry.
 const PAUSE_MS: u64 = 5_000;
-/// Changes of one actor that belong to no turn and follow each other within this time are a turn.
+/// Changes of one actor within this time form a turn, unless they name one.
 const TURN_MS: u64 = 60_000;
-/// How much is kept.
+/// Maximum number of entries.
 const MOST_ENTRIES: usize = 1_000;
 const MOST_BYTES: usize = 16 << 20;
 
-/// One thing that someone did.
+/// One entry of the history.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Counts up.
+    /// Increases with each entry.
     pub number: u64,
-    /// Who did it.
+    /// Author.
     pub actor: Actor,
     /// The turn that it belongs to.
     pub turn: String,
-    /// When it began, in milliseconds since 1970.
+    /// Start, in milliseconds since 1970.
     pub at: u64,
-    /// When it ended.
+    /// End, in milliseconds since 1970.
     pub until: u64,
-    /// The entries that it took back.
+    /// The entries that it undid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undoes: Vec<u64>,
-    /// The entry that took it back.
+    /// The entry that undid it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undone_by: Option<u64>,
     pub(crate) acts: Vec<Act>,
 }
 
-/// What is to be taken back.
+/// The changes to undo.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Undo {
-    /// The last change that anyone made and nobody took back.
+    /// The last change of any actor that is not undone.
     Last,
     /// The last change of one actor.
     LastOf(String),
     /// All changes of a turn.
     Turn(String),
-    /// One entry of the history, which may itself have taken something back.
+    /// One entry, which may itself be an undo.
     Entry(u64),
-    /// All changes of one actor since a revision that was told here.
+    /// All changes of one actor since a revision read here.
     Since {
-        /// The id of the actor.
+        /// Id of the actor.
         actor: String,
-        /// The revision.
+        /// Revision.
         revision: Revision,
     },
 }
 
-/// Why there is nothing to take back.
+/// Why there is nothing to undo.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum NothingToUndo {
-    #[error("there is no change to take back")]
+    #[error("there is no change to undo")]
     NoChange,
     #[error("there is no turn `{turn}`")]
     NoSuchTurn { turn: String },
-    #[error("turn `{turn}` has been taken back already")]
+    #[error("turn `{turn}` is already undone")]
     TurnUndone { turn: String },
     #[error("there is no entry {number}")]
     NoSuchEntry { number: u64 },
-    #[error("entry {number} has been taken back already")]
+    #[error("entry {number} is already undone")]
     EntryUndone { number: u64 },
     #[error("revision {revision} is not known here")]
     UnknownRevision { revision: Revision },
-    #[error("there is no change since revision {revision} to take back")]
+    #[error("there is no change since revision {revision} to undo")]
     NothingSince { revision: Revision },
 }
 
@@ -84,13 +84,13 @@ pub enum NothingToUndo {
 pub(crate) struct Journal {
     entries: Vec<Entry>,
     next: u64,
-    /// The entries that are new or others since someone asked.
+    /// Entries that changed since the last read.
     #[serde(skip)]
     noted: BTreeSet<u64>,
 }
 
 impl Journal {
-    /// A journal of these entries, oldest first. Those that have a number twice get another.
+    /// Creates a journal of these entries, oldest first. Renumbers duplicates.
     pub(crate) fn of(entries: Vec<Entry>) -> Journal {
         let mut journal = Journal::default();
         for mut entry in entries {
@@ -102,7 +102,7 @@ impl Journal {
         journal
     }
 
-    /// The entries that are new or others since this was asked last.
+    /// Takes the entries that changed since the last call.
     pub(crate) fn take_noted(&mut self) -> Vec<Entry> {
         let noted = std::mem::take(&mut self.noted);
         self.entries.iter().filter(|entry| noted.contains(&entry.number)).cloned().collect()
@@ -112,18 +112,18 @@ impl Journal {
         &self.entries
     }
 
-    /// The number that the next entry gets.
+    /// The number of the next entry.
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
-    /// The entries of an actor to take back from one on, newest first.
+    /// Returns the open entries of an actor from one on, newest first.
     pub(crate) fn open_from(&self, first: u64, actor: &str) -> Vec<&Entry> {
         let newest = self.entries.iter().rev().filter(|entry| entry.is_open());
         newest.filter(|entry| entry.number >= first && entry.actor.id == actor).collect()
     }
 
-    /// Notes what was done at the time `now`, in milliseconds since 1970. Returns the turn that it belongs to.
+    /// Records acts at the time `now`, in milliseconds since 1970. Returns their turn.
     pub(crate) fn note(&mut self, author: &Author, acts: Vec<Act>, undoes: Vec<u64>, now: u64) -> String {
         let acts: Vec<Act> = acts.into_iter().filter(Act::is_undoable).collect();
         let turn = self.turn_of(author, !undoes.is_empty(), now);
@@ -140,7 +140,7 @@ impl Journal {
         }
         let number = self.next;
         self.next += 1;
-        // Who takes back that something was taken back puts it into effect again.
+        // Undoing an undo makes the original entry open again.
         let undone = self.entries.iter().filter(|entry| undoes.contains(&entry.number));
         let again: Vec<u64> = undone.flat_map(|entry| entry.undoes.clone()).collect();
         for entry in &mut self.entries {
@@ -162,8 +162,8 @@ impl Journal {
         turn
     }
 
-    /// The turn that a change belongs to: the one that its author says, or the last one of the same actor if
-    /// that was just now, or a new one. Taking something back is a turn of its own.
+    /// Returns the turn of a change: the one its author names, the recent one of the same actor, or a new one. An
+    /// undo is a separate turn.
     fn turn_of(&self, author: &Author, is_undo: bool, now: u64) -> String {
         if let Some(turn) = &author.turn {
             return turn.clone();
@@ -176,7 +176,7 @@ impl Journal {
         last.map_or_else(|| format!("t{}", self.next), |last| last.turn.clone())
     }
 
-    /// The entries to take back, newest first.
+    /// Returns the entries to undo, newest first.
     pub(crate) fn chosen(&self, undo: &Undo) -> Result<Vec<&Entry>, NothingToUndo> {
         let newest = || self.entries.iter().rev().filter(|entry| entry.is_open());
         match undo {
@@ -201,7 +201,7 @@ impl Journal {
                 }
                 Some(entry) => Ok(vec![entry]),
             },
-            // Revisions are known where a notebook is open.
+            // Revisions are known only where a notebook is open.
             Undo::Since { revision, .. } => Err(NothingToUndo::UnknownRevision { revision: *revision }),
         }
     }
@@ -222,12 +222,12 @@ impl Journal {
 }
 
 impl Entry {
-    /// Whether it is a change that nobody took back, and not itself an undo.
+    /// Whether it is a change that is not undone, and not itself an undo.
     pub fn is_open(&self) -> bool {
         self.undone_by.is_none() && self.undoes.is_empty()
     }
 
-    /// What was done, in a few words each.
+    /// Describes the acts in a few words each.
     pub fn deeds(&self) -> Vec<String> {
         let mut deeds: Vec<String> = Vec::new();
         for act in &self.acts {
@@ -248,7 +248,7 @@ impl Entry {
         deeds
     }
 
-    /// The cells that it is about.
+    /// Returns the affected cells.
     pub fn cells(&self) -> Vec<&CellId> {
         let mut cells: Vec<&CellId> = Vec::new();
         for cell in self.acts.iter().filter_map(Act::cell) {
@@ -266,9 +266,9 @@ impl Entry {
             && now.saturating_sub(self.until) <= PAUSE_MS
     }
 
-    /// Takes an edit of the same cell in. `false` where the two are better told apart.
+    /// Merges an edit of the same cell. Returns `false` if the two should stay separate entries.
     fn join(&mut self, acts: &[Act]) -> bool {
-        // Only what is typed letter by letter; who replaces a source at once means that.
+        // Only merges typing, letter by letter; replacing a whole source is deliberate.
         let (
             [Act::Edited { cell, after, .. }],
             [Act::Edited { cell: same, before, after: newest, change: Some(_) }],

@@ -1,5 +1,4 @@
-//! Open notebooks: each is owned by one task that puts all changes in one order, saves them, and tells everyone
-//! who looks.
+//! Open notebooks. One task owns each notebook, orders all changes, saves them and publishes them to observers.
 
 #![doc = include_str!("../README.md")]
 
@@ -10,7 +9,6 @@ mod change_set;
 mod condition;
 mod document;
 mod documents;
-mod graves;
 mod history;
 mod journal;
 mod log;
@@ -25,10 +23,11 @@ mod schedule;
 mod simulation;
 mod state;
 mod task;
+mod tombstones;
 mod undo;
 mod watcher;
 
-// The copy of a client is shared with the tests of the crate.
+// The replica of a client is shared with the integration tests.
 #[cfg(test)]
 extern crate self as cellist_live;
 
@@ -36,11 +35,11 @@ pub use actor::{Actor, ActorKind, Author, Tag};
 pub use cell_text::{CellText, cells_of, follow, position};
 pub use change_set::{BadChange, ChangeSet, Order, units};
 pub use condition::{Activity, CellState, LastRun};
-pub use document::{Document, DocumentError, Told, View};
+pub use document::{Document, DocumentError, DocumentView, NotebookReading};
 pub use documents::Documents;
 pub use history::{CannotUndo, history, record, undo};
 pub use journal::{Entry, NothingToUndo, Undo};
-pub use op::{Change, Content, Effect, Op, Refusal, Submission};
+pub use op::{Change, Content, Effect, Op, Submission, SubmissionRefusal};
 pub use review::{Review, Scope, Stood, Unreviewed, Verdict, Was};
-pub use running::{Batch, RunError};
+pub use running::{CellBatch, RunError};
 pub use state::{Edited, PartlyUndone, Unchanged};

@@ -1,4 +1,4 @@
-//! The last changes of an open notebook, for clients that were away for a while.
+//! The recent changes of an open notebook, for clients that reconnect.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,19 +6,19 @@ use std::sync::Arc;
 use super::actor::Tag;
 use super::op::{Change, Effect};
 
-/// How much is kept. A page that slept for hours while others typed all the time finds what it missed; one that
-/// slept longer takes the whole notebook.
+/// Limit of the log. A page that slept for hours of typing still catches up; after a longer sleep it reloads the
+/// notebook.
 const MOST_CHANGES: usize = 20_000;
 const MOST_BYTES: usize = 8 << 20;
 
-/// Changes in a row, the last one being that of the newest version.
+/// Consecutive changes up to the newest version.
 #[derive(Debug, Default)]
-pub(crate) struct Log {
+pub(crate) struct ChangeLog {
     changes: VecDeque<(usize, Arc<Change>)>,
     bytes: usize,
 }
 
-impl Log {
+impl ChangeLog {
     pub(crate) fn push(&mut self, change: Arc<Change>) {
         let size = size(&change);
         self.bytes += size;
@@ -28,14 +28,14 @@ impl Log {
         }
     }
 
-    /// All changes since `version`; `None` when they are not all known.
+    /// Returns all changes since `version`; `None` if some are no longer kept.
     pub(crate) fn since(&self, version: u64, newest: u64) -> Option<Vec<Arc<Change>>> {
         let count = usize::try_from(newest.checked_sub(version)?).ok()?;
         let from = self.changes.len().checked_sub(count)?;
         Some(self.changes.range(from..).map(|(_, change)| Arc::clone(change)).collect())
     }
 
-    /// The version that came of what a client submitted, if that was after `version`.
+    /// Returns the version of a client's submission, if it came after `version`.
     pub(crate) fn find(&self, tag: &Tag, version: u64) -> Option<u64> {
         let newer = self.changes.iter().rev().take_while(|(_, change)| change.version > version);
         let found = newer.map(|(_, change)| change).find(|change| change.tag.as_ref() == Some(tag));
@@ -43,7 +43,7 @@ impl Log {
     }
 }
 
-/// About how many bytes a change takes.
+/// Approximate size of a change in bytes.
 fn size(change: &Change) -> usize {
     let text = |effect: &Effect| match effect {
         Effect::Inserted { source, .. } => source.len(),
@@ -75,8 +75,8 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_since_a_version_is_told_or_nothing() {
-        let mut log = Log::default();
+    fn changes_since_a_version_are_complete_or_none() {
+        let mut log = ChangeLog::default();
         (1..=5).for_each(|version| log.push(change(version, 1)));
         let versions = |since| {
             log.since(since, 5).map(|changes| changes.iter().map(|change| change.version).collect::<Vec<_>>())
@@ -88,16 +88,16 @@ mod tests {
     }
 
     #[test]
-    fn a_submission_is_known_again_among_what_came_after_its_base() {
-        let mut log = Log::default();
+    fn a_submission_is_found_after_its_base() {
+        let mut log = ChangeLog::default();
         (1..=5).for_each(|version| log.push(change(version, 1)));
         let tag = |number| Tag { client: "c".into(), number };
         assert_eq!((log.find(&tag(4), 2), log.find(&tag(2), 2)), (Some(4), None));
     }
 
     #[test]
-    fn what_is_kept_has_an_end() {
-        let mut log = Log::default();
+    fn the_log_is_bounded() {
+        let mut log = ChangeLog::default();
         (1..=10).for_each(|version| log.push(change(version, MOST_BYTES / 3)));
         assert_eq!(log.since(8, 10).map(|changes| changes.len()), Some(2));
         assert_eq!(log.since(5, 10), None);

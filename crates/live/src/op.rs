@@ -1,4 +1,4 @@
-//! What a client asks of an open notebook, and what it is told in return.
+//! Submissions of clients to an open notebook, and the replies.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use super::ChangeSet;
 use super::actor::{Actor, Tag};
 use super::change_set::BadChange;
 
-/// One change of the cells. Cells are named, and places are told by the cell that stands before them, so that
-/// it means the same whatever others did elsewhere.
+/// One operation on cells. Cells have ids, and positions refer to the cell before them. So an operation keeps its
+/// meaning when others change the rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case", deny_unknown_fields)]
-#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[expect(missing_docs, reason = "the names of the fields explain them")]
 pub enum Op {
-    /// Put a new cell behind another, or first. It gets the name given, or a fresh one.
-    /// Metadata, attachments, outputs and execution count are those of `content`.
+    /// Insert a cell after another, or first. It gets the id given, or a new one. Metadata, attachments, outputs
+    /// and execution count come from `content`.
     Insert {
         cell: Option<CellId>,
         after: Option<CellId>,
@@ -25,35 +25,33 @@ pub enum Op {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         content: Option<Content>,
     },
-    /// Take a cell out.
+    /// Delete a cell.
     Delete { cell: CellId },
-    /// Let a cell stand behind another, or first.
+    /// Move a cell behind another, or to the start.
     Move { cell: CellId, after: Option<CellId> },
     /// Change the type.
     Retype { cell: CellId, kind: CellType },
-    /// Change the source here and there.
+    /// Change parts of the source.
     Change { cell: CellId, change: ChangeSet },
     /// Replace the source.
     Write { cell: CellId, source: String },
-    /// Take outputs and execution count off.
+    /// Clear outputs and execution count.
     Clear { cell: CellId },
-    /// Add the metadata, attachments and outputs of other cells, which are or were in the notebook, to a cell that they
-    /// are merged into.
+    /// Merge the metadata, attachments and outputs of other cells, present or deleted, into a cell.
     Absorb { cell: CellId, from: Vec<CellId> },
-    /// Take back the last `Clear` or `Absorb` of a cell, or the loss of its outputs by the last `Retype`, that was not
-    /// taken back yet. Values that changed since stay.
+    /// Undo the last `Clear`, `Absorb`, or loss of outputs by `Retype` of a cell. Values that changed since stay.
     Refit { cell: CellId },
 }
 
-/// Where an inserted cell gets all that is not its source.
+/// Source of everything in an inserted cell except its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names of the fields explain them")]
 pub enum Content {
-    /// From a cell of this notebook, as it stands or as it was when it was deleted last. A cell that is inserted from
-    /// its own tombstone comes back byte for byte.
+    /// A cell of this notebook, as it is or as it was when last deleted. A cell restored from its own tombstone has
+    /// the same bytes.
     Cell { cell: CellId, outputs: bool },
-    /// From the JSON of a whole cell. It is checked, and given the layout of this notebook.
+    /// The JSON of a whole cell. It is validated and formatted like this notebook.
     Json(String),
 }
 
@@ -62,101 +60,101 @@ pub enum Content {
 pub struct Submission {
     /// The version that the client knew.
     pub base: u64,
-    /// How the client knows it again.
+    /// Identifies the submission for its client.
     pub tag: Option<Tag>,
-    /// What to do, in order: all of it or nothing.
+    /// Operations in order, applied all or none.
     pub ops: Vec<Op>,
 }
 
-/// One thing that a change did, enough for a client to do the same to its copy.
+/// An effect of a change, which a client can apply to its copy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[expect(missing_docs, reason = "the names of the fields explain them")]
 pub enum Effect {
-    /// There is a new cell behind another, or first.
+    /// A new cell after another, or first.
     Inserted { cell: CellId, after: Option<CellId>, kind: CellType, source: String },
-    /// A cell is gone.
+    /// A cell was deleted.
     Deleted { cell: CellId },
-    /// A cell stands behind another now, or first.
+    /// A cell was moved behind another, or to the start.
     Moved { cell: CellId, after: Option<CellId> },
-    /// A cell is of another type.
+    /// The type of a cell changed.
     Retyped { cell: CellId, kind: CellType },
-    /// The source of a cell is another.
+    /// The source of a cell changed.
     Changed { cell: CellId, change: ChangeSet },
-    /// The outputs or the execution count of a cell are others; the newest view has them.
+    /// The outputs or the execution count of a cell changed; the newest view has them.
     Outputs { cell: CellId },
-    /// Other values of a cell, or of the notebook, are others; the newest view has them.
+    /// Other values of a cell, or of the notebook, changed; the newest view has them.
     Metadata { cell: Option<CellId> },
 }
 
-/// One version of a notebook, told by what made it from the one before.
+/// A version of a notebook, as effects on the one before.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
-    /// The version that it made.
+    /// The new version.
     pub version: u64,
-    /// Who made it.
+    /// Author.
     pub actor: Actor,
-    /// As part of which turn.
+    /// Turn.
     pub turn: Option<String>,
-    /// How the client that submitted it knows it again.
+    /// Identifies the submission for its client.
     pub tag: Option<Tag>,
-    /// What it did, in order.
+    /// Effects, in order.
     pub effects: Vec<Effect>,
 }
 
-/// Why a submission was not taken. Nothing of it was done.
+/// Why a submission was refused. None of its operations was applied.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Refusal {
-    /// Others changed what it is about.
-    #[error("the notebook is at version {version}, and what the change is about has changed since")]
+pub enum SubmissionRefusal {
+    /// Others changed the same cells.
+    #[error("the notebook is at version {version}, and the cells of the change have changed since")]
     Behind {
         /// The newest version.
         version: u64,
-        /// All changes since the version that the client knew, to rebase on.
+        /// All changes since the client's version, to rebase on.
         changes: Vec<Arc<Change>>,
     },
-    /// So much has happened since that it is not known any more, or the version is of another time.
-    #[error("the notebook is at version {version}, and version {base} is not known any more")]
+    /// The client's version is too old, or from another owner.
+    #[error("the notebook is at version {version}, and version {base} is no longer known")]
     TooFar {
-        /// The version that the client knew.
+        /// The client's version.
         base: u64,
-        /// The newest version. A client takes the whole view and goes on from there.
+        /// The newest version. The client has to reload the whole view.
         version: u64,
     },
-    /// A cell that it names does not exist.
+    /// A named cell does not exist.
     #[error("there is no cell `{cell}`")]
     NoSuchCell {
-        /// The cell.
+        /// Cell id.
         cell: CellId,
     },
-    /// A new cell cannot have this name.
+    /// A new cell cannot have this id.
     #[error("a new cell cannot be called `{cell}`: {why}")]
     BadName {
-        /// The name.
+        /// Cell id.
         cell: CellId,
-        /// Why not.
+        /// Reason.
         why: &'static str,
     },
-    /// The content of an inserted cell is not a cell.
+    /// The content of an inserted cell is not a valid cell.
     #[error("cell `{cell}` cannot be inserted whole: {problem}")]
     BadContent {
-        /// The name that it was to get.
+        /// Id for the new cell.
         cell: CellId,
-        /// The problem of the content.
+        /// Reason.
         problem: String,
     },
     /// The source cannot be edited by offsets.
     #[error("cell `{cell}` holds half a surrogate pair and cannot be edited in part")]
     ReadOnly {
-        /// The cell.
+        /// Cell id.
         cell: CellId,
     },
     /// The change does not fit the text.
     #[error("cell `{cell}`: {problem}")]
     BadChange {
-        /// The cell.
+        /// Cell id.
         cell: CellId,
-        /// What is wrong.
+        /// Reason.
         problem: BadChange,
     },
 }

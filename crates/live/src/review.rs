@@ -1,5 +1,5 @@
-//! What agents changed and nobody has looked at yet. It is in the notebook already, so that it can be run; what
-//! was there before is kept beside it, cell by cell, until someone keeps it or takes it back.
+//! Changes of agents that wait for review. They are already in the notebook, so they can be run. The previous text
+//! is kept per cell until a person keeps or undoes the change.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use super::act::Act;
 use super::actor::{Actor, ActorKind};
-use super::graves::Graves;
+use super::tombstones::CellTombstones;
 
-/// All that waits for review.
+/// All changes that wait for review.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Review {
-    /// Whether changes of agents wait for review at all.
+    /// Whether changes of agents wait for review.
     pub is_on: bool,
-    /// Whether someone said so for this notebook; otherwise it is as the settings have it.
+    /// Whether review was set for this notebook; otherwise the settings decide.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_chosen: bool,
-    /// The cells that do.
+    /// The cells that wait for review.
     pub cells: BTreeMap<CellId, Unreviewed>,
 }
 
@@ -28,73 +28,72 @@ impl Default for Review {
     }
 }
 
-/// A cell that an agent changed.
+/// A cell changed by an agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Unreviewed {
-    /// Who changed it first.
+    /// The first agent that changed it.
     pub actor: Actor,
     /// The turns that changed it.
     pub turns: Vec<String>,
-    /// What it was before.
+    /// The cell before the changes.
     pub was: Was,
 }
 
-/// What a cell was before agents changed it. What people change elsewhere in the cell is changed here too.
+/// A cell before agents changed it. Later changes by people elsewhere in the cell are applied here too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "was", rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[expect(missing_docs, reason = "the names of the fields explain them")]
 pub enum Was {
     /// It did not exist.
     Absent,
-    /// It was like this.
+    /// It existed.
     There {
         kind: CellType,
         source: String,
-        /// Where it stood, if it stands elsewhere now.
+        /// Previous position, if it was moved.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         place: Option<Stood>,
     },
-    /// It was like this, and is gone.
+    /// It existed and was deleted.
     Deleted { after: Option<CellId>, kind: CellType, source: String, json: String },
 }
 
-/// Where a cell stood: behind another, or first.
+/// The previous position of a cell: behind another, or first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Stood {
     /// The cell before it.
     pub after: Option<CellId>,
 }
 
-/// What someone says to what waits for review.
+/// A decision about changes that wait for review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It stays.
+    /// Keep them.
     Keep,
-    /// It is taken back.
+    /// Undo them.
     Undo,
 }
 
-/// What a verdict is about.
+/// The changes that a verdict covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the fields are named for what they are")]
+#[expect(missing_docs, reason = "the names of the fields explain them")]
 pub enum Scope {
-    /// One of the places where a cell's source differs, counted from 0.
+    /// One hunk of a cell's source, counted from 0.
     Hunk { cell: CellId, hunk: usize },
-    /// A cell that is there, up to this text: to keep it is to compare with that from now on, to undo it is to go back
-    /// to that.
+    /// A cell, up to this text. Keeping compares with the text from now on; undoing restores it.
     Text { cell: CellId, was: String },
     /// A cell.
     Cell { cell: CellId },
-    /// All that one turn changed.
+    /// All changes of one turn.
     Turn { turn: String },
-    /// All.
+    /// All changes.
     All,
 }
 
 impl Unreviewed {
-    /// Where the source differs from what it was, by lines.
+    /// Returns the hunks between the previous source and `now`, by lines.
     pub fn hunks(&self, now: &str) -> Vec<Hunk> {
         match &self.was {
             Was::There { source, .. } => hunks(source, now),
@@ -104,7 +103,7 @@ impl Unreviewed {
 }
 
 impl Review {
-    /// Takes note of what was done; `kind` tells the type of a cell before it.
+    /// Records an act; `kind` returns the type of a cell before it.
     pub(crate) fn note(
         &mut self,
         actor: &Actor,
@@ -133,11 +132,11 @@ impl Review {
         let there = || before(cell).map(|(kind, source)| Was::There { kind, source, place: None });
         let was = match (act, known) {
             (Act::Inserted { .. }, None) => Some(Was::Absent),
-            // It came back.
+            // The cell was restored.
             (Act::Inserted { .. }, Some(Was::Deleted { kind, source, .. })) => {
                 Some(Was::There { kind, source, place: None })
             }
-            // What nobody has seen coming need not be seen going.
+            // Deleting an unreviewed new cell leaves nothing to review.
             (Act::Deleted { .. }, Some(Was::Absent)) => None,
             (Act::Deleted { after, json, .. }, Some(Was::There { kind, source, place })) => {
                 let after = place.map_or(after.clone(), |stood| stood.after);
@@ -183,7 +182,7 @@ impl Review {
         let Some(cell) = act.cell() else { return };
         let Some(waiting) = self.cells.get_mut(cell) else { return };
         match (act, &mut waiting.was) {
-            // Typed among the agent's own lines, it is part of what waits.
+            // Typing among the agent's lines becomes part of the pending change.
             (Act::Edited { before, after, .. }, Was::There { source, .. }) => {
                 if let Some(text) = merge_text(before, after, source) {
                     *source = text;
@@ -198,7 +197,7 @@ impl Review {
         }
     }
 
-    /// Forgets what is as it was before.
+    /// Drops cells that are as they were before.
     pub(crate) fn settle(&mut self, notebook: &Notebook) {
         self.cells.retain(|cell, waiting| {
             let now = notebook.position(cell).map(|at| &notebook.cells()[at]);
@@ -212,7 +211,7 @@ impl Review {
         });
     }
 
-    /// Lets one place stay as it is now. `false` when there is no such place.
+    /// Keeps one hunk. Returns `false` if there is no such hunk.
     pub(crate) fn keep_hunk(&mut self, notebook: &Notebook, cell: &CellId, hunk: usize) -> bool {
         let now = notebook.position(cell).map(|at| notebook.cells()[at].source());
         let (Some(waiting), Some(now)) = (self.cells.get_mut(cell), now) else { return false };
@@ -222,7 +221,8 @@ impl Review {
         true
     }
 
-    /// Compares a cell with this text from now on. `false` when it does not wait, or did not exist before.
+    /// Compares a cell with this text from now on. Returns `false` if the cell is not pending or did not exist
+    /// before.
     pub(crate) fn keep_text(&mut self, cell: &CellId, text: &str) -> bool {
         let Some(Unreviewed { was: Was::There { source, .. }, .. }) = self.cells.get_mut(cell) else {
             return false;
@@ -231,7 +231,7 @@ impl Review {
         true
     }
 
-    /// The source of a cell with one place as it was before.
+    /// Returns the source of a cell with one hunk undone.
     pub(crate) fn without_hunk(&self, now: &str, cell: &CellId, hunk: usize) -> Option<String> {
         let waiting = self.cells.get(cell)?;
         let place = waiting.hunks(now).into_iter().nth(hunk)?;
@@ -239,7 +239,7 @@ impl Review {
         Some(with_lines(now, place.after, source, place.before))
     }
 
-    /// Lets what one turn changed stay. What other turns changed in the same cells still waits.
+    /// Keeps the changes of one turn. Changes of other turns in the same cells stay pending.
     pub(crate) fn keep_turn<'a>(&mut self, turn: &str, acts: impl Iterator<Item = &'a Act>) {
         for act in acts {
             if let Act::Edited { cell, before, after, .. } = act
@@ -252,7 +252,7 @@ impl Review {
         self.forget_turn(turn);
     }
 
-    /// Takes a turn off the cells that wait; those of no other turn do not wait any more.
+    /// Removes a turn from the pending cells. Cells without other turns are no longer pending.
     pub(crate) fn forget_turn(&mut self, turn: &str) {
         self.cells.retain(|_, waiting| {
             waiting.turns.retain(|known| known != turn);
@@ -260,12 +260,12 @@ impl Review {
         });
     }
 
-    /// Makes a cell what it was before.
+    /// Restores a cell to its previous state.
     pub(crate) fn put_back(
         &self,
         notebook: &mut Notebook,
         cell: &CellId,
-        graves: &Graves,
+        tombstones: &CellTombstones,
     ) -> cellist_notebook::Result<()> {
         let Some(waiting) = self.cells.get(cell) else { return Ok(()) };
         match (&waiting.was, notebook.position(cell)) {
@@ -274,13 +274,13 @@ impl Review {
                 notebook.set_type(index, *kind);
                 notebook.set_source(index, source);
                 if let Some(stood) = place
-                    && let Some(at) = graves.place(notebook, stood.after.as_ref())
+                    && let Some(at) = tombstones.place(notebook, stood.after.as_ref())
                 {
                     notebook.shift(index, if at > index { at - 1 } else { at });
                 }
             }
             (Was::Deleted { after, kind, source, json }, None) => {
-                let at = graves.place(notebook, after.as_ref()).unwrap_or(notebook.cells().len());
+                let at = tombstones.place(notebook, after.as_ref()).unwrap_or(notebook.cells().len());
                 notebook.restore(at, cell, json)?;
                 notebook.set_type(at, *kind);
                 notebook.set_source(at, source);
@@ -291,7 +291,7 @@ impl Review {
     }
 }
 
-/// A text with some of its lines replaced by lines of another.
+/// Replaces some lines of a text by lines of another.
 fn with_lines(text: &str, gone: std::ops::Range<usize>, other: &str, come: std::ops::Range<usize>) -> String {
     let (mut lines, other) = (split(text), split(other));
     lines.splice(gone, other[come].iter().copied());

@@ -1,5 +1,5 @@
-//! Runs cells of an open notebook in its kernel session, from their newest text, and writes what they show into the
-//! notebook while others go on editing it.
+//! Runs cells of an open notebook in its kernel session, from their newest text. Writes their outputs into the
+//! notebook while others edit it.
 
 mod commands;
 mod resting;
@@ -15,70 +15,76 @@ use cellist_session::execution::{
     Cancel, CellReport, KernelState, RunOutputs, RunReport, Status, Unsaved, count_failed,
 };
 use cellist_session::sessions::{
-    CallReport, Code, CodeReport, RunEvent, RunFeed, SessionCall, SessionError, Sessions, Stage, Step, Ticket,
+    CallReport, CellStep, Code, CodeReport, RunEvent, RunFeed, SessionCall, SessionError, Sessions, Stage,
+    Ticket,
 };
 use cellist_store::receipts::{Receipt, mark};
 
 use super::actor::Author;
 use super::condition::CellRun;
-use super::document::{Document, DocumentError, View};
+use super::document::{Document, DocumentError, DocumentView};
 use super::state::{BegunCell, EndedCell};
 use resting::Resting;
 
-/// How often the notebook gets new outputs. Sessions show them as often.
+/// Interval of output updates; sessions use the same.
 const TICK: Duration = Duration::from_millis(90);
-/// Long outputs are shown so rarely that at most a tenth of the time goes into it.
+/// Large outputs are updated less often, so updates take at most a tenth of the time.
 const SHARE: u32 = 10;
 
-/// Cells to run.
+/// A run of cells.
 #[derive(Clone, Debug)]
-pub struct Batch {
-    /// Which, in this order.
+pub struct CellBatch {
+    /// The cells, in this order.
     pub cells: Vec<CellId>,
-    /// How: session, kernel, limits. Its code is that of the cells.
+    /// Session, kernel and limits. The code comes from the cells.
     pub call: SessionCall,
-    /// Whether a cell that fails ends the run.
+    /// Whether to continue after a cell that fails.
     pub allow_errors: bool,
-    /// How many bytes of a cell's outputs the notebook gets; all of them without a limit.
+    /// Byte limit of a cell's outputs in the notebook; `None` keeps everything.
     pub max_output: Option<usize>,
-    /// Whether the notebook gets the times at which cells ran.
+    /// Whether to write execution times into the notebook.
     pub timing: bool,
-    /// The feed that tells how far it is.
+    /// The event feed of the run.
     pub feed: RunFeed,
 }
 
-/// Why a run did not come to its end.
+/// Why a run was aborted.
 #[derive(Clone, Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each is the error of a part and says what it is")]
+#[expect(missing_docs, reason = "each wraps the error of a part")]
 pub enum RunError {
     #[error(transparent)]
     Document(#[from] DocumentError),
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The session refused a cell after others of the run had ended. The report has those; `cell` is the refused one.
+    /// The session refused `cell` after others had ended. The report covers those.
     #[error("{error}")]
     Stopped { error: SessionError, cell: CellId, report: Box<RunReport> },
 }
 
 impl Document {
-    /// Runs cells one after the other, until one fails. Outputs are in the notebook as they come, and on disk every
-    /// five seconds and soon after a cell has ended. Dropping the future leaves the cell that runs alone, and runs no
-    /// more.
+    /// Runs cells one after the other, until one fails.
+    ///
+    /// - Order: each cell runs with the text it has when its turn comes. Deleted cells are skipped. Outputs go into
+    ///   the notebook as they arrive, and to disk every five seconds and soon after a cell ends.
+    /// - Cancellation: `cancel` interrupts the running cell and ends the run with a report. Dropping the future
+    ///   leaves the running cell alone and starts no other.
+    /// - Errors: code that fails is a report. [`RunError`] means that the session or the notebook failed;
+    ///   [`RunError::Stopped`] carries the report so far.
     pub async fn run(
         &self,
         sessions: &Sessions,
-        batch: Batch,
+        batch: CellBatch,
         author: Author,
         mut cancel: Cancel,
     ) -> Result<RunReport, RunError> {
         let begun = Instant::now();
-        let View { notebook, noted, absorbed, .. } = View::clone(&self.view());
+        let DocumentView { notebook, noted, absorbed, .. } = DocumentView::clone(&self.view());
         let runs = |id: &&CellId| notebook.position(id).is_some_and(|at| is_run(&notebook.cells()[at]));
         let cells: Vec<CellId> = batch.cells.iter().filter(runs).cloned().collect();
         self.mark_waiting(cells.clone()).await?;
-        // Also cells that are not run: the caller that queued them has marked them as waiting.
+        // Includes cells that are not run, because the caller marked them as queued.
         let resting = Resting { document: self, cells: &batch.cells };
-        let mut run = Run {
+        let mut run = ActiveRun {
             document: self,
             sessions,
             batch: &batch,
@@ -98,17 +104,17 @@ impl Document {
             }
             run.position = (position, cells.len());
             let report = match run.cell(id, &mut cancel, &mut notices).await {
-                Ok(Ran::Done(report)) => report,
+                Ok(CellOutcome::Done(report)) => report,
                 Err(RunError::Session(error)) if !reports.is_empty() => {
                     (refused, status) = (Some((error, id.clone())), Status::Error);
                     break;
                 }
                 Err(error) => return Err(error),
-                Ok(Ran::Gone) => {
+                Ok(CellOutcome::Gone) => {
                     notices.push(format!("cell {id} was deleted while the notebook ran, and was not run"));
                     continue;
                 }
-                Ok(Ran::Unwanted) => {
+                Ok(CellOutcome::Unwanted) => {
                     status = Status::Cancelled;
                     break;
                 }
@@ -129,7 +135,7 @@ impl Document {
                 break;
             }
         }
-        // Late output finds its cell by the newest view, which has the end of the run.
+        // Late output finds its cell in the newest view, so the end of the run must be published first.
         resting.done().await?;
         sessions.flush_late(&batch.call.key).await;
         let unsaved = self.save().await.err().map(unsaved);
@@ -166,60 +172,60 @@ fn unsaved(error: DocumentError) -> Unsaved {
     }
 }
 
-/// What came of a cell.
-enum Ran {
-    /// It has run.
+/// The outcome of one cell.
+enum CellOutcome {
+    /// The cell ran.
     Done(Arc<CellReport>),
-    /// It is not in the notebook any more.
+    /// The cell was deleted.
     Gone,
-    /// Nobody wanted it any more before it began.
+    /// The run was cancelled before the cell began.
     Unwanted,
 }
 
-/// A run that is going on.
-struct Run<'a> {
+/// A run in progress.
+struct ActiveRun<'a> {
     document: &'a Document,
     sessions: &'a Sessions,
-    batch: &'a Batch,
+    batch: &'a CellBatch,
     author: Author,
     outputs: RunOutputs,
-    /// Whether the kernel is still to be restarted, which is done before the first cell.
+    /// Whether to restart the kernel before the next cell.
     reset: bool,
-    /// The kernel whose language the notebook has.
+    /// The kernel whose language is recorded in the notebook.
     kernel: Option<String>,
-    /// How many bytes of text were shown so far.
+    /// Bytes of text shown so far.
     written: usize,
-    /// How many cells are before the one that runs, and how many there are.
+    /// Number of cells before the current one, and in total.
     position: (usize, usize),
 }
 
-/// A cell that runs.
+/// A running cell.
 struct RunningCell {
     id: CellId,
     index: usize,
     may_fail: bool,
-    /// The mark of the text that runs.
+    /// Hash of the source that runs.
     source: String,
     started_ms: u64,
     ticket: Ticket,
 }
 
-impl Run<'_> {
-    /// Runs one cell. Notices about its kernel go to `notices`.
+impl ActiveRun<'_> {
+    /// Runs one cell. Adds notices about its kernel to `notices`.
     async fn cell(
         &mut self,
         id: &CellId,
         cancel: &mut Cancel,
         notices: &mut Vec<String>,
-    ) -> Result<Ran, RunError> {
-        let Some(cell) = self.begin(id).await? else { return Ok(Ran::Gone) };
+    ) -> Result<CellOutcome, RunError> {
+        let Some(cell) = self.begin(id).await? else { return Ok(CellOutcome::Gone) };
         let outcome = self.follow(&cell, cancel).await?;
         self.finish(cell, outcome, notices).await
     }
 
-    /// Hands the newest text of a cell to its session. `None` where the cell is gone or holds no code any more.
+    /// Submits the newest text of a cell to its session. Returns `None` if the cell is deleted or not a code cell.
     async fn begin(&mut self, id: &CellId) -> Result<Option<RunningCell>, RunError> {
-        // Late output finds its cell by this, unless the cell has run again since.
+        // Late output finds its cell by this tag, unless the cell has run again.
         let tag = CellRun::new_tag(id);
         let (author, max_output) = (self.author.clone(), self.batch.max_output);
         let run = CellRun { tag: tag.clone(), author, max_output };
@@ -227,7 +233,7 @@ impl Run<'_> {
         let BegunCell { index, title, source, may_fail } = begun;
         let (position, count) = self.position;
         let mark = mark(&source);
-        self.batch.feed.tell(RunEvent::Began(Step {
+        self.batch.feed.tell(RunEvent::Began(CellStep {
             index,
             cell: id.to_string(),
             position,
@@ -253,7 +259,7 @@ impl Run<'_> {
         }))
     }
 
-    /// Writes the outputs of a cell into the notebook until the cell has ended.
+    /// Writes the outputs of a cell into the notebook until the cell ends.
     async fn follow(&mut self, cell: &RunningCell, cancel: &mut Cancel) -> Result<CallReport, RunError> {
         let (mut view, done) = (cell.ticket.watch(), cell.ticket.done());
         tokio::pin!(done);
@@ -261,7 +267,7 @@ impl Run<'_> {
         loop {
             tokio::select! {
                 biased;
-                wish = cancel.wish() => cell.ticket.canceller().pass_on(wish),
+                request = cancel.next_request() => cell.ticket.canceller().pass_on(request),
                 outcome = &mut done => return Ok(outcome?),
                 changed = view.changed(), if is_open => {
                     is_open = changed.is_ok();
@@ -284,10 +290,10 @@ impl Run<'_> {
         cell: RunningCell,
         mut outcome: CallReport,
         notices: &mut Vec<String>,
-    ) -> Result<Ran, RunError> {
+    ) -> Result<CellOutcome, RunError> {
         notices.append(&mut outcome.notices);
         let Some(CodeReport { language_info, report, kernel_id, .. }) = outcome.cells.pop() else {
-            return Ok(Ran::Unwanted);
+            return Ok(CellOutcome::Unwanted);
         };
         self.written += report.text.len();
         let outputs = self.outputs.end(cell.id.as_str(), report.execution_count);
@@ -315,7 +321,7 @@ impl Run<'_> {
         };
         self.document.end_cell(ended, &self.outputs, &self.author).await?;
         let id = Some(cell.id.to_string());
-        Ok(Ran::Done(Arc::new(CellReport { index: cell.index, id, may_fail: cell.may_fail, report })))
+        Ok(CellOutcome::Done(Arc::new(CellReport { index: cell.index, id, may_fail: cell.may_fail, report })))
     }
 }
 

@@ -1,47 +1,46 @@
-//! When an open notebook is saved: decided from what changed and when, without a clock of its own.
+//! Decides when an open notebook is saved, from the changes and their times. Pure.
 
 use std::time::{Duration, Instant};
 
-/// What someone types is saved after a short pause.
+/// Typing is saved after this pause.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Whoever types without a pause is saved all the same, early enough to be on disk within a second.
+/// Typing without a pause is saved after this time, to be on disk within a second.
 const TYPING: Duration = Duration::from_millis(600);
-/// Outputs of a cell that has ended wait for others that end soon after.
+/// Outputs of an ended cell wait this long for others that end soon after.
 const ENDED: Duration = Duration::from_millis(500);
-/// Outputs of a cell that runs.
+/// Interval for the outputs of a running cell.
 const OUTPUTS: Duration = Duration::from_secs(5);
-/// Outputs are saved at the earliest after so many times the duration of the last save: at most a tenth of the time goes
-/// into it.
+/// Outputs wait this many times the duration of the last save, so saving takes at most a tenth of the time.
 const SHARE: u32 = 10;
-/// After a save that failed, the next attempt; doubled each time.
+/// First retry after a failed save; doubled each time.
 const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
-/// How soon a change has to be on disk.
+/// How soon a change must be on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Urgency {
-    /// Someone waits for it.
+    /// A caller waits for it.
     Now,
-    /// Someone types.
+    /// A user types.
     Soon,
     /// A cell has ended.
     Ended,
-    /// A cell runs and prints.
+    /// A running cell prints.
     Later,
 }
 
-/// What is to be saved, and when.
+/// The pending saves and their times.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Schedule {
-    /// Since when someone waits.
+    /// When the first caller started to wait.
     wanted: Option<Instant>,
-    /// Since when, and until when, someone has typed.
+    /// When typing began, and when it last went on.
     typed: Option<(Instant, Instant)>,
-    /// Since when there are outputs of a cell that has ended.
+    /// When the first unsaved cell ended.
     ended: Option<Instant>,
-    /// Since when there are new outputs.
+    /// When the first unsaved output came.
     outputs: Option<Instant>,
-    /// When to try again what failed.
+    /// Time of the next retry.
     retry: Option<Instant>,
     failures: u32,
     is_saving: bool,
@@ -51,12 +50,13 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Of a notebook that was on disk at this time: the first cells that end wait for each other.
+    /// Creates the schedule of a notebook that was on disk at this time. The first cells that end wait for each
+    /// other.
     pub(crate) fn saved_at(now: Instant) -> Schedule {
         Schedule { last: Some(now), ..Schedule::default() }
     }
 
-    /// Something changed.
+    /// Notes a change.
     pub(crate) fn changed(&mut self, urgency: Urgency, now: Instant) {
         match urgency {
             Urgency::Now => self.wanted = self.wanted.or(Some(now)),
@@ -66,7 +66,7 @@ impl Schedule {
         }
     }
 
-    /// When to begin the next save; nothing while one is going on.
+    /// Returns the time of the next save; `None` while one is running.
     pub(crate) fn next(&self) -> Option<Instant> {
         if self.is_saving {
             return None;
@@ -78,22 +78,22 @@ impl Schedule {
         let ended = self.ended.map(|first| rested(first, ENDED));
         let outputs = self.outputs.map(|first| rested(first + OUTPUTS, Duration::ZERO));
         let due = [typed, ended, outputs].into_iter().flatten().min();
-        // What changes meanwhile does not make the disk any better; only someone who waits tries at once.
+        // New changes do not speed up a retry; only a waiting caller does.
         self.wanted.or(self.retry).or(due)
     }
 
-    /// Whether anything is not on disk yet.
+    /// Whether changes are not on disk yet.
     pub(crate) fn is_dirty(&self) -> bool {
         self.is_saving || self.next().is_some()
     }
 
-    /// A save of all that changed so far has begun.
+    /// Notes the start of a save of all changes so far.
     pub(crate) fn began(&mut self, now: Instant) {
         let Schedule { failures, took, .. } = *self;
         *self = Schedule { is_saving: true, failures, took, ..Schedule::saved_at(now) };
     }
 
-    /// It has ended. One that failed is tried again later.
+    /// Notes the end of a save. A failed one will be retried.
     pub(crate) fn ended(&mut self, is_saved: bool, now: Instant) {
         self.is_saving = false;
         self.took = self.last.map_or(Duration::ZERO, |began| now.saturating_duration_since(began));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_someone_waits_for_is_saved_at_once() {
+    fn a_change_with_a_waiting_caller_is_saved_at_once() {
         let (mut schedule, start) = (Schedule::default(), Instant::now());
         assert!(schedule.next().is_none() && !schedule.is_dirty());
         schedule.changed(Urgency::Later, start);
@@ -177,11 +177,11 @@ mod tests {
         schedule.changed(Urgency::Later, at(start, 1000));
         assert_eq!(schedule.next(), Some(at(start, 8000)));
         schedule.changed(Urgency::Soon, at(start, 1000));
-        assert_eq!(schedule.next(), Some(at(start, 1250)), "whoever types is not kept waiting");
+        assert_eq!(schedule.next(), Some(at(start, 1250)), "typing is not delayed");
     }
 
     #[test]
-    fn what_failed_is_tried_again_ever_more_rarely_and_at_once_for_someone_who_waits() {
+    fn failed_saves_are_retried_with_backoff_and_at_once_for_a_waiting_caller() {
         let (mut schedule, start) = (Schedule::default(), Instant::now());
         schedule.changed(Urgency::Soon, start);
         let mut now = start;

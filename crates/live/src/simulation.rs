@@ -1,7 +1,8 @@
-//! Three clients and another program at one notebook: thousands of edits, messages that come late, twice or never,
-//! connections that break, and a file that is written from outside. Everything follows from a seed, which
+//! Simulates three clients and another program on one notebook. Thousands of edits; messages that are late,
+//! repeated or lost; broken connections; writes to the file from outside. Everything follows from a seed, which
 //! `CELLIST_SEED` sets.
 
+mod ops;
 mod real;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -12,11 +13,12 @@ use cellist_notebook::{CellId, CellType, Ids, Notebook, OnConflict, merge};
 use super::replica::Replica;
 use super::state::State;
 use super::{
-    Actor, ActorKind, Author, CellText, Change, ChangeSet, Content, Op, Refusal, Submission, Verdict,
-    journal::Journal, review::Review, units,
+    Actor, ActorKind, Author, CellText, Change, ChangeSet, Content, Op, Submission, SubmissionRefusal,
+    Verdict, journal::Journal, review::Review, units,
 };
+use ops::{some_op, typed};
 
-/// Numbers that look random and follow from a seed.
+/// Deterministic pseudo-random numbers.
 struct Chance(u64);
 
 impl Chance {
@@ -38,7 +40,7 @@ impl Chance {
 struct Letters {
     typed: u32,
     deleted: HashSet<char>,
-    /// Cells that were deleted, as they were then.
+    /// Deleted cells, as they were then.
     gone: Vec<CellText>,
 }
 
@@ -49,7 +51,7 @@ impl Letters {
     }
 
     fn letter(number: u32) -> char {
-        // Chinese characters and, every third, the rarer ones beyond the first 65,536.
+        // Chinese characters; every third is from beyond the Basic Multilingual Plane.
         let base = if number.is_multiple_of(3) { 0x2_0000 } else { 0x4e00 };
         char::from_u32(base + number % 20_000 + if base > 0xffff { number / 20_000 * 20_000 } else { 0 })
             .unwrap()
@@ -60,14 +62,14 @@ impl Letters {
     }
 }
 
-/// What travels from a client to the notebook and back, each with the connection that it was sent on.
-enum Message {
+/// A message between a client and the notebook, with its connection number.
+enum LinkMessage {
     Submit { client: usize, connection: u64, submission: Submission },
-    Answer { client: usize, connection: u64, answer: Result<u64, Refusal> },
+    Answer { client: usize, connection: u64, answer: Result<u64, SubmissionRefusal> },
     Told { client: usize, connection: u64, changes: Vec<Arc<Change>> },
 }
 
-struct Client {
+struct SimulatedClient {
     replica: Replica,
     author: Author,
     connection: u64,
@@ -78,18 +80,18 @@ struct World {
     chance: Chance,
     letters: Letters,
     state: State,
-    clients: Vec<Client>,
-    /// Messages on their way; any of them may arrive next, but those of one direction and connection keep order.
-    links: Vec<VecDeque<Message>>,
+    clients: Vec<SimulatedClient>,
+    /// Messages in transit. Any link may deliver next, but each keeps its order.
+    links: Vec<VecDeque<LinkMessage>>,
     told: Vec<u64>,
-    /// The file, and what the notebook's owner believes is in it.
+    /// The file, and its content as known to the owner.
     file: Notebook,
     base: Arc<Notebook>,
-    /// A save that has begun: what is being saved.
+    /// A running save: the notebook being saved.
     saving: Option<(Arc<Notebook>, Arc<Notebook>)>,
     clock: u64,
     marked: usize,
-    /// The cells that were there at first. Each has its own name as metadata.
+    /// The initial cells. Each has its own id as metadata.
     first: HashSet<CellId>,
 }
 
@@ -110,7 +112,7 @@ impl World {
         let client = |number: usize| {
             let kind = if number == 2 { ActorKind::Agent } else { ActorKind::Person };
             let name = format!("client{number}");
-            Client {
+            SimulatedClient {
                 replica: Replica::new(&name, 1000, &notebook),
                 author: Actor::new(kind, &name).into(),
                 connection: 0,
@@ -133,7 +135,7 @@ impl World {
         }
     }
 
-    /// Something happens.
+    /// Takes one random step.
     fn step(&mut self) {
         self.clock += self.chance.below(200) as u64;
         let client = self.chance.below(CLIENTS);
@@ -150,7 +152,7 @@ impl World {
         }
     }
 
-    /// Someone does something on their copy.
+    /// A client edits its copy.
     fn edit(&mut self, client: usize) {
         let World { chance, letters, clients, .. } = self;
         let replica = &mut clients[client].replica;
@@ -160,14 +162,14 @@ impl World {
     }
 
     fn send(&mut self, client: usize) {
-        let Client { replica, connection, is_connected, .. } = &mut self.clients[client];
+        let SimulatedClient { replica, connection, is_connected, .. } = &mut self.clients[client];
         if !*is_connected {
             return;
         }
         if let Some(submission) = replica.outgoing() {
             let connection = *connection;
             let link = &mut self.links[2 * client];
-            link.push_back(Message::Submit { client, connection, submission });
+            link.push_back(LinkMessage::Submit { client, connection, submission });
         }
     }
 
@@ -175,30 +177,32 @@ impl World {
         let link = self.chance.below(self.links.len());
         let Some(message) = self.links[link].pop_front() else { return };
         match message {
-            Message::Submit { client, connection, submission } => {
+            LinkMessage::Submit { client, connection, submission } => {
                 let author = self.clients[client].author.clone();
                 let answer = self.state.submit(submission, &author, self.clock);
-                self.links[2 * client + 1].push_back(Message::Answer { client, connection, answer });
+                self.links[2 * client + 1].push_back(LinkMessage::Answer { client, connection, answer });
             }
-            Message::Answer { client, connection, answer } => {
+            LinkMessage::Answer { client, connection, answer } => {
                 let of = &mut self.clients[client];
                 if of.connection != connection || !of.is_connected {
                     return;
                 }
                 match answer {
                     Ok(_) => {}
-                    Err(Refusal::Behind { changes, .. }) => {
+                    Err(SubmissionRefusal::Behind { changes, .. }) => {
                         of.replica.unsent();
                         for change in changes {
                             of.replica.receive(&change).unwrap();
                         }
                     }
-                    // The name of a new cell was taken meanwhile; what took it is told.
-                    Err(Refusal::BadName { .. } | Refusal::NoSuchCell { .. }) => of.replica.unsent(),
+                    // The id of a new cell was taken meanwhile; the other cell arrives as a change.
+                    Err(SubmissionRefusal::BadName { .. } | SubmissionRefusal::NoSuchCell { .. }) => {
+                        of.replica.unsent()
+                    }
                     Err(refusal) => panic!("{refusal}"),
                 }
             }
-            Message::Told { client, connection, changes } => {
+            LinkMessage::Told { client, connection, changes } => {
                 let of = &mut self.clients[client];
                 if of.connection == connection && of.is_connected {
                     for change in changes {
@@ -209,7 +213,7 @@ impl World {
         }
     }
 
-    /// The notebook's owner tells a client what is new; now and then it says it twice.
+    /// The owner sends a client the newest changes, sometimes twice.
     fn tell(&mut self, client: usize) {
         let from =
             if self.chance.one_in(10) { self.clients[client].replica.version() } else { self.told[client] };
@@ -219,11 +223,10 @@ impl World {
         }
         self.told[client] = self.state.version();
         let connection = self.clients[client].connection;
-        self.links[2 * client + 1].push_back(Message::Told { client, connection, changes });
+        self.links[2 * client + 1].push_back(LinkMessage::Told { client, connection, changes });
     }
 
-    /// A connection breaks, with what is on its way back, and perhaps not with what is on its way there; or it comes
-    /// back.
+    /// A connection breaks, with the replies in transit and perhaps the requests; or it is restored.
     fn connection(&mut self, client: usize) {
         let of = &mut self.clients[client];
         if of.is_connected {
@@ -238,9 +241,9 @@ impl World {
         of.is_connected = true;
         of.connection += 1;
         if self.chance.one_in(4) {
-            // Away for so long that single changes are not known any more.
+            // Away for so long that the changes are no longer kept.
             let heard = self.state.heard().get(&format!("client{client}")).copied();
-            // What is still on its way there may not arrive after the client was told what did.
+            // A request still in transit must not arrive after the resync.
             self.links[2 * client].clear();
             of.replica.resync(self.state.version(), self.state.notebook(), heard).unwrap();
         } else {
@@ -251,7 +254,7 @@ impl World {
         self.told[client] = self.state.version();
     }
 
-    /// A save begins, or ends.
+    /// A save begins or ends.
     fn save(&mut self) {
         let Some((base, ours)) = self.saving.take() else {
             self.saving = Some((Arc::clone(&self.base), Arc::clone(self.state.notebook())));
@@ -264,7 +267,7 @@ impl World {
             self.marked += merged.marked.len();
             merged.notebook
         };
-        // As it is read from the disk the next time.
+        // As if read from disk again.
         self.file = Notebook::parse(merged.to_bytes(), Ids::seeded(self.clock)).unwrap();
         if merged.revision() == ours.revision() {
             self.base = ours;
@@ -280,7 +283,7 @@ impl World {
         self.base = Arc::new(theirs);
     }
 
-    /// Another program changes the file; the notebook's owner sees it now or with the next save.
+    /// Another program changes the file; the owner notices now or with the next save.
     fn write_file(&mut self) {
         let count = self.file.cells().len();
         match self.chance.below(4) {
@@ -308,14 +311,14 @@ impl World {
         }
     }
 
-    /// A person keeps what an agent did.
+    /// A person keeps an agent's changes.
     fn judge(&mut self) {
         let Some(cell) = self.state.review().cells.keys().next().cloned() else { return };
         let author = self.clients[0].author.clone();
         self.state.judge(Verdict::Keep, &super::Scope::Cell { cell }, &author, self.clock).unwrap();
     }
 
-    /// Everything calms down.
+    /// Delivers everything that is pending.
     fn settle(&mut self) {
         for _ in 0..1000 {
             for client in 0..CLIENTS {
@@ -369,9 +372,8 @@ fn assert_same(replica: &Replica, notebook: &Notebook) {
     assert!(theirs == ours, "a client has another copy: {differing:?}");
 }
 
-/// Fails unless each letter that was typed is there, or was deleted by someone who saw it. Where two versions stand
-/// between markers, what both have stands twice; and a cell that someone deleted while two others typed in it comes
-/// back once for each.
+/// Fails unless each typed letter is present, or was deleted by a client that saw it. Letters in both versions of a
+/// conflict appear twice. A cell deleted while two others typed in it may come back once for each.
 #[track_caller]
 fn assert_no_letter_lost(letters: &Letters, notebook: &Notebook, may_repeat: bool) {
     let mut found: HashMap<char, usize> = HashMap::new();
@@ -386,58 +388,6 @@ fn assert_no_letter_lost(letters: &Letters, notebook: &Notebook, may_repeat: boo
     }
 }
 
-/// Something that someone may do to what they see.
-fn some_op(chance: &mut Chance, letters: &mut Letters, replica: &mut Replica) -> Option<Op> {
-    let cells: Vec<(CellId, String)> =
-        replica.cells().iter().map(|cell| (cell.id.clone(), cell.source.clone())).collect();
-    let pick = |chance: &mut Chance| cells.get(chance.below(cells.len())).cloned();
-    let after = pick(chance).map(|(id, _)| id).filter(|_| !chance.one_in(5));
-    Some(match chance.below(40) {
-        0..=1 => Op::Insert {
-            cell: Some(replica.fresh_name()),
-            after,
-            kind: if chance.one_in(3) { CellType::Markdown } else { CellType::Code },
-            source: (0..chance.below(4)).map(|_| letters.next()).collect(),
-            content: None,
-        },
-        2 if cells.len() > 2 => {
-            let cell = replica.cells()[chance.below(cells.len())].clone();
-            letters.delete(&cell.source);
-            letters.gone.push(cell.clone());
-            Op::Delete { cell: cell.id }
-        }
-        5..=6 => {
-            let is_gone = |gone: &&CellText| cells.iter().all(|(id, _)| *id != gone.id);
-            let CellText { id, kind, source } = letters.gone.iter().rev().find(is_gone)?.clone();
-            let content = Some(Content::Cell { cell: id.clone(), outputs: true });
-            Op::Insert { cell: Some(id), after, kind, source, content }
-        }
-        7 => Op::Absorb { cell: pick(chance)?.0, from: vec![pick(chance)?.0] },
-        8 => Op::Refit { cell: pick(chance)?.0 },
-        3 => Op::Move { cell: pick(chance)?.0, after },
-        4 => Op::Retype { cell: pick(chance)?.0, kind: CellType::ALL[chance.below(3)] },
-        _ => {
-            let (cell, source) = pick(chance)?;
-            Op::Change { cell, change: typed(chance, letters, &source) }
-        }
-    })
-}
-
-/// Some letters put in, some taken out, somewhere in a text.
-fn typed(chance: &mut Chance, letters: &mut Letters, source: &str) -> ChangeSet {
-    let characters: Vec<char> = source.chars().collect();
-    let at = chance.below(characters.len() + 1);
-    let removed = if chance.one_in(4) { chance.below(3).min(characters.len() - at) } else { 0 };
-    let gone: String = characters[at..at + removed].iter().collect();
-    letters.delete(&gone);
-    let mut text: String = (0..chance.below(4)).map(|_| letters.next()).collect();
-    if chance.one_in(6) {
-        text.push('\n');
-    }
-    let start = units(&characters[..at].iter().collect::<String>());
-    ChangeSet::replace(units(source), start..start + units(&gone), &text).unwrap()
-}
-
 fn simulate(seed: u64, steps: usize) -> (u32, usize) {
     let mut world = World::new(seed);
     for _ in 0..steps {
@@ -448,13 +398,13 @@ fn simulate(seed: u64, steps: usize) -> (u32, usize) {
     (world.letters.typed, world.marked)
 }
 
-/// How many seeds are tried when none is named.
+/// Number of seeds if none is set.
 const SEEDS: u64 = 40;
 
 #[test]
-fn all_copies_and_the_file_come_to_the_same_and_no_letter_is_lost() {
+fn all_copies_and_the_file_converge_and_no_letter_is_lost() {
     let seeds: Vec<u64> = match std::env::var("CELLIST_SEED") {
-        // One number, or a range as in 0-1000.
+        // One number, or a range such as 0-1000.
         Ok(seeds) => match seeds.split_once('-') {
             Some((first, last)) => (first.parse().unwrap()..=last.parse().unwrap()).collect(),
             None => vec![seeds.parse().unwrap()],

@@ -1,5 +1,5 @@
-//! An open notebook without the world around it: all changes in one order, each with a version, who made it and
-//! how to take it back. It knows no files, clocks or tasks.
+//! An open notebook without I/O: all changes in one order, each with a version, an author and the data to undo it.
+//! Uses no files, clocks or tasks.
 
 mod late;
 mod running;
@@ -18,20 +18,20 @@ use cellist_store::receipts::Receipt;
 use super::act::{Act, between};
 use super::actor::{Actor, ActorKind, Author, Tag};
 use super::condition::Conditions;
-use super::graves::Graves;
 use super::journal::{Entry, Journal, NothingToUndo};
-use super::log::Log;
-use super::op::{Change, Refusal};
+use super::log::ChangeLog;
+use super::op::{Change, SubmissionRefusal};
 use super::review::Review;
+use super::tombstones::CellTombstones;
 use late::Late;
 pub(crate) use running::{BegunCell, EndedCell};
 pub use undoing::PartlyUndone;
 use undoing::RevisionMarks;
 
-/// How many revisions that were told to agents are remembered.
+/// Number of remembered revisions that actors have read.
 const TOLD: usize = 64;
 
-/// How many clients are remembered by what they submitted.
+/// Number of clients whose last submission is remembered.
 const HEARD: usize = 256;
 
 /// An open notebook.
@@ -39,28 +39,28 @@ const HEARD: usize = 256;
 pub(crate) struct State {
     notebook: Arc<Notebook>,
     version: u64,
-    log: Log,
-    /// The version that last changed a cell's source or type, or whether it exists.
+    log: ChangeLog,
+    /// The version that last changed a cell's source or type, or created or deleted it.
     touched: HashMap<CellId, u64>,
-    graves: Graves,
+    tombstones: CellTombstones,
     conditions: Arc<Conditions>,
     journal: Journal,
     review: Arc<Review>,
     /// The last submission of each client.
     heard: BTreeMap<String, u64>,
-    /// What agents may base an edit on, oldest first.
+    /// Revisions that agents may base an edit on, oldest first.
     told: VecDeque<(Revision, Arc<Snapshot>)>,
-    /// What each actor was told last.
+    /// The last revision that each actor has read.
     last_told: HashMap<String, Revision>,
     marks: RevisionMarks,
     late: Late,
-    /// What ran and is not written down yet.
+    /// Receipts that are not written yet.
     receipts: Vec<Receipt>,
 }
 
-/// Why nothing was changed.
+/// Why a request changed nothing.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "each says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum Unchanged {
     #[error(transparent)]
     Refused(#[from] notebook::Error),
@@ -72,34 +72,34 @@ pub enum Unchanged {
     NoSuchHunk { cell: CellId, hunk: usize },
 }
 
-/// What an edit came to.
+/// The result of an edit.
 #[derive(Clone, Debug)]
 pub struct Edited<T> {
-    /// What the edit returned.
+    /// Value returned by the edit.
     pub value: T,
-    /// The version that has it.
+    /// The version with the edit.
     pub version: u64,
-    /// The notebook with it.
+    /// The notebook with the edit.
     pub notebook: Arc<Notebook>,
-    /// Whether it changed anything.
+    /// Whether the notebook changed.
     pub changed: bool,
 }
 
 impl State {
-    /// Opens a notebook. `version` must be higher than any that clients may still know from an earlier time.
+    /// Opens a notebook. `version` must be higher than any that clients may know from an earlier owner.
     pub(crate) fn new(notebook: Notebook, version: u64, journal: Journal, review: Review) -> State {
-        let mut graves = Graves::default();
+        let mut tombstones = CellTombstones::default();
         let mut notebook = notebook;
         for entry in journal.entries() {
-            entry.acts.iter().for_each(|act| graves.note(act));
+            entry.acts.iter().for_each(|act| tombstones.note(act));
             bury(&mut notebook, &entry.acts, &entry.actor);
         }
         let mut state = State {
             notebook: Arc::new(notebook),
             version,
-            log: Log::default(),
+            log: ChangeLog::default(),
             touched: HashMap::new(),
-            graves,
+            tombstones,
             conditions: Arc::default(),
             journal,
             review: Arc::new(review),
@@ -126,7 +126,7 @@ impl State {
         &self.journal
     }
 
-    /// The entries of the journal that are new or others since this was asked last.
+    /// Takes the journal entries that changed since the last call.
     pub(crate) fn take_noted(&mut self) -> Vec<Entry> {
         self.journal.take_noted()
     }
@@ -135,12 +135,12 @@ impl State {
         &self.review
     }
 
-    /// The number of the last submission of each client that is in the notebook.
+    /// Returns the number of the last submission of each client in the notebook.
     pub(crate) fn heard(&self) -> &BTreeMap<String, u64> {
         &self.heard
     }
 
-    /// Takes over what an earlier owner of the notebook has heard.
+    /// Sets the submissions applied by an earlier owner.
     pub(crate) fn set_heard(&mut self, heard: BTreeMap<String, u64>) {
         self.heard = heard;
     }
@@ -149,19 +149,19 @@ impl State {
         &self.conditions
     }
 
-    /// How cells stand, to be changed. That is no change of the notebook.
+    /// Returns the conditions of the cells, to change. That does not change the notebook.
     pub(crate) fn conditions_mut(&mut self) -> &mut Conditions {
         Arc::make_mut(&mut self.conditions)
     }
 
-    /// All changes since a version.
-    pub(crate) fn since(&self, base: u64) -> Result<Vec<Arc<Change>>, Refusal> {
-        let too_far = Refusal::TooFar { base, version: self.version };
+    /// Returns all changes since a version.
+    pub(crate) fn since(&self, base: u64) -> Result<Vec<Arc<Change>>, SubmissionRefusal> {
+        let too_far = SubmissionRefusal::TooFar { base, version: self.version };
         self.log.since(base, self.version).ok_or(too_far)
     }
 
-    /// Changes the notebook by `edit`, which is given the state that the change was made for where that is not
-    /// the newest: the revision named, or what the actor was told last.
+    /// Changes the notebook by `edit`. If the base revision is not the newest, `edit` also gets its notebook.
+    /// Without `base`, the base is the last revision that the actor has read.
     pub(crate) fn edit<T>(
         &mut self,
         base: Option<Revision>,
@@ -191,11 +191,11 @@ impl State {
         Ok(Edited { value, version: self.version, notebook: Arc::clone(&self.notebook), changed: is_changed })
     }
 
-    /// Remembers that an actor was told the newest revision.
+    /// Records that an actor has read the newest revision.
     pub(crate) fn tell(&mut self, actor: &Actor) -> Revision {
         let revision = self.notebook.revision();
         if self.notebook.has_handles() {
-            // The same bytes may hold other cells by now, which only their handles tell.
+            // The same bytes may have other cell handles by now.
             self.told.retain(|(known, _)| *known != revision);
         }
         if self.told.iter().all(|(known, _)| *known != revision) {
@@ -209,15 +209,15 @@ impl State {
         revision
     }
 
-    /// What an actor was told last, as far as it is still remembered.
+    /// Returns the last version that an actor has read, if it is still remembered.
     pub(crate) fn last_told(&self, actor: &Actor) -> Option<Arc<Snapshot>> {
         let revision = self.last_told.get(&actor.id)?;
         let (_, snapshot) = self.told.iter().find(|(known, _)| known == revision)?;
         Some(Arc::clone(snapshot))
     }
 
-    /// Merges the version that another program made of `base`. Where both changed the same lines, both stay, between
-    /// markers. Returns notices for users, and the names that the cells of `theirs` have here.
+    /// Merges the version that another program made of `base`. Where both changed the same lines, both stay,
+    /// between markers. Returns notices for users, and the local ids of the cells of `theirs`.
     pub(crate) fn absorb(
         &mut self,
         base: &Notebook,
@@ -231,12 +231,12 @@ impl State {
         Ok((remarks, names))
     }
 
-    /// Goes on with another notebook, which someone made of this one.
+    /// Replaces the notebook by a changed one.
     pub(crate) fn take(&mut self, changed: Notebook, author: &Author, now: u64) -> bool {
         self.replace(changed, author, Vec::new(), now)
     }
 
-    /// Goes on with another notebook. `false` when it says the same.
+    /// Replaces the notebook. Returns `false` if the content is the same.
     fn replace(&mut self, changed: Notebook, author: &Author, undoes: Vec<u64>, now: u64) -> bool {
         let acts = between(&self.notebook, &changed);
         let is_changed = !acts.is_empty();
@@ -259,7 +259,7 @@ impl State {
         self.note(acts, author, tag, undoes, now, &old);
     }
 
-    /// Makes a version of what was done to the notebook that was `old` before.
+    /// Records acts on the notebook `old` as a new version.
     fn note(
         &mut self,
         acts: Vec<Act>,
@@ -280,7 +280,7 @@ impl State {
             self.heard.insert(tag.client.clone(), tag.number);
         }
         for act in &acts {
-            self.graves.note(act);
+            self.tombstones.note(act);
             if let Some(cell) = act.cell().filter(|_| act.touches_text()) {
                 self.touched.insert(cell.clone(), self.version);
             }
@@ -307,7 +307,7 @@ impl State {
     }
 }
 
-/// Notes in the notebook which of its cells are gone, and by whose hand.
+/// Records the deleted cells in the notebook, with the actor.
 fn bury(notebook: &mut Notebook, acts: &[Act], actor: &Actor) {
     let is_about_existence = |act: &&Act| matches!(act, Act::Deleted { .. } | Act::Inserted { .. });
     if !acts.iter().any(|act| is_about_existence(&act)) {

@@ -1,21 +1,21 @@
-//! Taking back what was done, beside all that others did since.
+//! Undoes acts beside later changes of others.
 
 use cellist_notebook::{CellId, CellType, Conflict, Error, Notebook, Result, merge_text};
 
 use super::act::Act;
-use super::graves::Graves;
+use super::tombstones::CellTombstones;
 
-/// Takes acts back, the newest first. Where someone has changed the same since, nothing is done and the error
-/// shows both versions.
+/// Undoes acts, the newest first. If another actor has changed the same since, nothing changes and the error shows
+/// both versions.
 pub(crate) fn take_back<'a>(
     notebook: &mut Notebook,
     acts: impl Iterator<Item = &'a Act>,
-    graves: &Graves,
+    tombstones: &CellTombstones,
 ) -> Result<()> {
     let mut changed = notebook.clone();
     let mut conflicts = Vec::new();
     for act in acts {
-        if let Err(conflict) = one(&mut changed, act, graves)? {
+        if let Err(conflict) = one(&mut changed, act, tombstones)? {
             conflicts.push(conflict);
         }
     }
@@ -26,7 +26,11 @@ pub(crate) fn take_back<'a>(
     Ok(())
 }
 
-fn one(notebook: &mut Notebook, act: &Act, graves: &Graves) -> Result<std::result::Result<(), Conflict>> {
+fn one(
+    notebook: &mut Notebook,
+    act: &Act,
+    tombstones: &CellTombstones,
+) -> Result<std::result::Result<(), Conflict>> {
     let index = act.cell().and_then(|cell| notebook.position(cell));
     let now = |notebook: &Notebook, index: usize| {
         let cell = &notebook.cells()[index];
@@ -37,7 +41,7 @@ fn one(notebook: &mut Notebook, act: &Act, graves: &Graves) -> Result<std::resul
         Ok(Err(Conflict { index: index.unwrap_or_default(), id, ours, theirs }))
     };
     match (act, index) {
-        // What it made is gone already.
+        // The affected cell is already deleted.
         (Act::Inserted { .. } | Act::Moved { .. } | Act::Cleared { .. } | Act::Refitted { .. }, None) => {}
         (Act::Inserted { kind, source, .. }, Some(index)) => {
             let theirs = now(notebook, index);
@@ -48,12 +52,12 @@ fn one(notebook: &mut Notebook, act: &Act, graves: &Graves) -> Result<std::resul
         }
         (Act::Deleted { .. }, Some(_)) => {}
         (Act::Deleted { cell, after, json, .. }, None) => {
-            let at = graves.place(notebook, after.as_ref()).unwrap_or(notebook.cells().len());
+            let at = tombstones.place(notebook, after.as_ref()).unwrap_or(notebook.cells().len());
             notebook.restore(at, cell, json)?;
         }
         (Act::Moved { from, .. }, Some(index)) => {
-            // Without the neighbour that it had, it is as well where it is.
-            if let Some(at) = graves.place(notebook, from.as_ref()) {
+            // Without its old neighbour, the cell stays in place.
+            if let Some(at) = tombstones.place(notebook, from.as_ref()) {
                 notebook.shift(index, if at > index { at - 1 } else { at });
             }
         }

@@ -1,4 +1,4 @@
-//! Looks after the folder of a notebook: says when another program may have written the file.
+//! Watches the folder of a notebook and reports when another program may have written the file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,27 +9,27 @@ use cellist_platform::fault::{self, Site};
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::Notify;
 
-/// Watches for as long as it is kept.
+/// Watches until dropped.
 #[derive(Debug)]
 pub(super) struct FolderWatch {
-    /// Where the system cannot watch, changes of others are still found with the next save.
+    /// `None` if the system cannot watch; the next save still finds foreign changes.
     _watcher: Option<RecommendedWatcher>,
     changed: Arc<Notify>,
 }
 
 impl FolderWatch {
-    /// Watches the folder of a file, not the file: those who save by renaming put another one there.
+    /// Watches the folder instead of the file, because a save by rename replaces the file.
     pub(super) fn new(path: &Path) -> FolderWatch {
         let changed = Arc::new(Notify::new());
-        // The library panics where it gets no thread, and aborts in its destructor then, so a thread is tried first. Without
-        // a watcher, a look before each change has to do.
+        // The library panics if it gets no thread, and then aborts in its destructor. So a thread is tried first.
+        // Without a watcher, the check before each change suffices.
         let has_thread = thread::Builder::new().spawn(|| ()).is_ok_and(|thread| thread.join().is_ok());
         let watching = || has_thread.then(|| watch(path.to_owned(), Arc::clone(&changed)).ok()).flatten();
         let watcher = catch(watching).ok().flatten();
         FolderWatch { _watcher: watcher, changed }
     }
 
-    /// Waits until the file may be another. May be dropped at any time.
+    /// Waits until the file may have changed. Cancel-safe.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -45,7 +45,7 @@ fn watch(path: PathBuf, changed: Arc<Notify>) -> notify::Result<RecommendedWatch
             Ok(event) => {
                 event.need_rescan() || event.paths.iter().any(|path| path.file_name() == name.as_deref())
             }
-            // Something was missed.
+            // Events were lost.
             Err(_) => true,
         };
         if concerns {

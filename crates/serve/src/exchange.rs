@@ -10,7 +10,7 @@ use cellist_host::wire::{ClientFrame, HostFrame};
 use cellist_host::{Event, Failure, FailureKind, Reply, Request, RunSlot, ServiceClient};
 use cellist_platform::contained::contained;
 use cellist_platform::fault;
-use cellist_session::execution::{Cancel, Canceller, Wish};
+use cellist_session::execution::{Cancel, CancelRequest, Canceller};
 use tokio::sync::{Mutex, MutexGuard, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -81,7 +81,7 @@ impl<W: ClientWriter> Exchange<W> {
             }
             ClientFrame::Cancel { id, force } => {
                 if let Some(stop) = self.stops.get(&id) {
-                    stop.pass_on(if force { Wish::Force } else { Wish::Stop });
+                    stop.pass_on(if force { CancelRequest::Force } else { CancelRequest::Stop });
                 }
             }
         }

@@ -1,27 +1,27 @@
-//! Which cells of a notebook are run, and their titles: decided from the notebook alone.
+//! Selects the cells of a notebook to run, and derives their titles. Decides from the notebook alone.
 
 use cellist_notebook::{Cell, CellId, CellRef, CellType, Notebook};
 
 /// The key of a notebook's metadata for the `language_info` of its kernel.
 pub const LANGUAGE: &str = "language_info";
 
-/// A cell that must not be run.
+/// Tag of a cell that is never run.
 const SKIP: &str = "skip-execution";
-/// A cell that may fail.
+/// Tag of a cell that may fail.
 const MAY_FAIL: &str = "raises-exception";
 
-/// Which cells are meant.
+/// A selection of cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
-    /// All of them.
+    /// Every cell.
     #[default]
     All,
-    /// Those that a person named: ids, indexes, ranges of indexes.
+    /// Cells named by the user: ids, indexes, ranges of indexes.
     Named(Vec<String>),
 }
 
 impl Selection {
-    /// The cells meant, by name, in the order of the notebook.
+    /// Returns the ids of the selected cells, in notebook order.
     pub fn resolve(&self, notebook: &Notebook) -> cellist_notebook::Result<Vec<CellId>> {
         let names = match self {
             Selection::All => return Ok(notebook.cells().iter().map(|cell| cell.id().clone()).collect()),
@@ -51,12 +51,12 @@ fn range(name: &str) -> Option<(i64, i64)> {
     Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
 }
 
-/// Whether a cell has anything to run.
+/// Whether a cell has code to run.
 pub fn is_run(cell: &Cell) -> bool {
     cell.cell_type() == CellType::Code && !cell.source().trim().is_empty() && !cell.has_tag(SKIP)
 }
 
-/// Why there is nothing to run, where none of the chosen cells has anything.
+/// Explains why nothing runs, if none of the chosen cells has code to run.
 pub fn why_nothing(notebook: &Notebook, chosen: &[CellId]) -> Option<String> {
     let is_chosen = |cell: &&Cell| chosen.contains(cell.id());
     let has_something = notebook.cells().iter().filter(is_chosen).any(is_run);
@@ -89,7 +89,7 @@ pub fn may_fail(cell: &Cell) -> bool {
     cell.has_tag(MAY_FAIL)
 }
 
-/// What to call a cell: its first comment, or the heading above it, or its first line.
+/// Returns a title for a cell: its first comment, the heading above it, or its first line.
 pub fn title(notebook: &Notebook, index: usize) -> String {
     let source = notebook.cells()[index].source();
     let first = source.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();

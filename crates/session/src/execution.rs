@@ -1,5 +1,5 @@
-//! One run of one piece of code: its events, applied to what a reader sees, what a notebook keeps and what goes to
-//! disk; its times; and what came of it. Everything that runs code runs it through here.
+//! Runs one piece of code: applies its events to outputs and artifacts, enforces time limits, and builds the
+//! report. Every front end runs code through this module.
 
 mod advice;
 mod brief;
@@ -15,11 +15,11 @@ mod timing;
 mod widgets;
 
 pub use advice::Surroundings;
-pub use cancel::{Cancel, Canceller, Wish};
+pub use cancel::{Cancel, CancelRequest, Canceller};
 pub use cellist_output::Status;
 pub use cellist_settings::{MAX_OUTPUT, OnStuck};
 pub use output_buffer::OutputBuffer;
-pub use pace::{Ending, Limit};
+pub use pace::{KernelEnding, Limit};
 pub use reading::{Reader, Reading};
 pub use record::Bar;
 pub use report::{
@@ -30,6 +30,6 @@ pub use run_outputs::{CellOutputs, RunOutputs};
 pub use timing::{TIMING, Timing};
 pub use widgets::WIDGETS;
 
-pub(crate) use drive::{Moment, Work, drive, now, tell_widgets};
+pub(crate) use drive::{DriveEvent, DriveInput, drive, now, send_captured_outputs};
 pub(crate) use pace::{Cause, Pace};
-pub(crate) use record::{Record, Told};
+pub(crate) use record::{Record, RunFacts};

@@ -1,4 +1,4 @@
-//! Kernel sessions: one task each that owns a kernel and its queue; runs, limits and events; the orders that kernels are started by.
+//! Kernel sessions: one task each owns a kernel and its queue. Also runs, limits, events, and kernel launch orders.
 
 #![doc = include_str!("../README.md")]
 
@@ -6,6 +6,6 @@ pub mod cells;
 pub mod execution;
 pub mod orders;
 pub mod parameters;
-pub mod sessions;
 #[cfg(test)]
-mod told;
+mod scripted_kernel;
+pub mod sessions;

@@ -1,5 +1,5 @@
-//! How someone who wants code to run gets a kernel: their variables and wishes decide, wherever the order is written and
-//! wherever the kernel is started.
+//! Chooses the kernel for a client and writes its launch order. The client's environment and settings decide, on
+//! any machine.
 
 pub mod choice;
 mod error;
@@ -20,55 +20,57 @@ use cellist_platform::aside::aside;
 use cellist_settings::{BackendWish, Faults, Home, Resolved, Settings, Sources, resolve};
 use serde::{Deserialize, Serialize};
 
-pub use choice::Wanted;
+pub use choice::WantedKernel;
 pub use error::CannotOrder;
-pub use found::{Found, Named};
+pub use found::{FoundSoftware, NamedKernel};
 pub use shell::{ShellOrder, shell};
 pub use stages::{StageLog, Stages};
 
-/// Someone who wants code to run, as far as it decides on what.
+/// The environment and options of a client, which decide the kernel for its code.
+///
+/// A client sends it once. [`ClientEnvironment::withhold`] removes secrets before it leaves the process.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ClientEnvironment {
-    /// Their environment; before it is sent anywhere, [`ClientEnvironment::withhold`] takes out what no kernel may get.
+    /// Environment variables.
     #[serde(with = "cellist_platform::portable_path")]
     pub variables: Vec<(OsString, OsString)>,
-    /// The names of what was left out of it.
+    /// Names of the variables that were withheld.
     pub withheld: Vec<String>,
-    /// The way to run code that was asked for.
+    /// Requested backend.
     pub backend: Option<BackendWish>,
-    /// The Python that was named: an absolute path, or a name to look for on `PATH`.
+    /// Requested Python: an absolute path, or a name to look up on `PATH`.
     #[serde(with = "cellist_platform::portable_path")]
     pub python: Option<PathBuf>,
-    /// The gateway that was named.
+    /// Requested gateway.
     pub gateway: Option<String>,
-    /// What lets them into a gateway: the one secret that is sent to whoever starts their kernels, and to no kernel.
+    /// Gateway token. The only secret sent to the host; kernels never get it.
     pub gateway_token: Option<Token>,
-    /// Variables that kernels get although they are not on the list.
+    /// Variables that kernels get in addition to the allow-list.
     pub pass_env: Vec<String>,
-    /// Settings that were given on the command line, as `name=value`.
+    /// Settings from the command line, as `name=value`.
     pub set: Vec<String>,
 }
 
-/// The kernel that a client asks for. All fields are optional: its environment and the settings decide the rest.
+/// The kernel that a client asks for. All fields are optional: its environment and settings decide the rest.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct KernelRequest {
-    /// Folders to look for Python in, after the folder to run in.
+    /// Folders to search for Python, after the working folder.
     #[serde(with = "cellist_platform::portable_path")]
     pub folders: Vec<PathBuf>,
-    /// A kernel by name.
+    /// Name of a kernelspec.
     pub kernel: Option<String>,
-    /// The kernel and language that the notebook names.
-    pub wanted: Wanted,
-    /// A kernel that runs already.
-    pub running: Option<Running>,
-    /// Whether a session that exists must have this very kernel.
+    /// The kernel and language named by the notebook.
+    pub wanted: WantedKernel,
+    /// A kernel that is already running.
+    pub running: Option<RunningKernel>,
+    /// Whether an existing session must have exactly this kernel.
     pub is_particular: bool,
 }
 
-/// A kernel that runs already.
+/// A kernel that is already running.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Running {
+pub enum RunningKernel {
     /// On a gateway, by its id.
     Id(String),
     /// On a Jupyter Server, for this notebook.
@@ -77,28 +79,28 @@ pub enum Running {
     Existing(#[serde(with = "cellist_platform::portable_path")] PathBuf),
 }
 
-/// An order, with the settings that it was written by.
+/// A launch order, with the settings that it was derived from.
 #[derive(Clone, Debug)]
-pub struct Written {
+pub struct WrittenOrder {
     /// The order.
     pub order: Order,
-    /// The settings of the folder to run in.
+    /// Settings of the working folder.
     pub settings: Resolved,
 }
 
 impl ClientEnvironment {
-    /// Their environment.
+    /// Returns the environment variables.
     pub fn variables(&self) -> Variables {
         self.variables.iter().cloned().collect()
     }
 
-    /// The settings that hold for their work in a folder.
+    /// Resolves the settings for work in a folder.
     pub fn settings(&self, home: &Home, folder: &Path) -> Result<Resolved, Faults> {
         let variables = self.variables();
         resolve(&Sources { home, folder: Some(folder), variables: &variables, flags: &self.set })
     }
 
-    /// Takes the secrets that are not passed on out of the environment, and keeps their names. Returns names and values.
+    /// Removes the secrets that kernels must not get, and keeps their names. Returns names and values.
     #[must_use = "a model must not read the values"]
     pub fn withhold(&mut self, settings: &Settings) -> Vec<(String, String)> {
         self.gateway_token = self.token();
@@ -111,39 +113,39 @@ impl ClientEnvironment {
         secrets
     }
 
-    /// Whether every message to and from a kernel is logged.
+    /// Whether every kernel message is logged.
     fn is_traced(&self) -> bool {
         self.variables().is_on("PI_PYTHON_IPC_TRACE")
     }
 
-    /// What lets them into a gateway.
+    /// Returns the gateway token.
     fn token(&self) -> Option<Token> {
         self.gateway_token.clone().or_else(|| self.variables().text(TOKEN_VARIABLE).map(Token))
     }
 
-    /// What gets past the filter.
+    /// Returns the variables allowed in addition to the allow-list.
     fn passes(&self, settings: &Settings) -> PassEnv {
         PassEnv::new(self.pass_env.iter().chain(&settings.python.pass_env).cloned())
     }
 }
 
-/// Decides on the kernel for a request in a folder, and writes the order for it. Starts nothing. The disk is read on a
-/// thread of its own. `stages` gets each step with its time.
+/// Decides on the kernel for a request in a folder, and writes its launch order. Starts nothing. Reads the disk on
+/// a separate thread. `stages` logs each step with its time.
 pub async fn write(
     environment: &ClientEnvironment,
     home: &Home,
     cwd: &Path,
     request: KernelRequest,
     mut stages: Stages,
-) -> Result<Written, CannotOrder> {
+) -> Result<WrittenOrder, CannotOrder> {
     let (own, place, folder) = (environment.clone(), home.clone(), cwd.to_owned());
     let looked = aside(move || {
         let settings = own.settings(&place, &folder)?;
-        if let Some(Running::Existing(file)) = request.running {
+        if let Some(RunningKernel::Existing(file)) = request.running {
             return Ok(Err((file, settings)));
         }
         let folders = [vec![folder], request.folders.clone()].concat();
-        let found = Found::look(&own, &place, folders);
+        let found = FoundSoftware::look(&own, &place, folders);
         stages.done("looked for Python and kernels");
         let (decision, said) = own.decide(&found, &settings.settings, &request)?;
         stages.done(&format!("decided: {}", writing::in_words(&decision)));
@@ -154,24 +156,24 @@ pub async fn write(
         Ok(looked) => looked,
         Err((connection_file, settings)) => {
             let order = writing::existing(connection_file, cwd, environment.is_traced());
-            return Ok(Written { order, settings });
+            return Ok(WrittenOrder { order, settings });
         }
     };
     let mut order = environment.order_of(&found, &settings, decision, cwd, &request).await?;
     order.notices.extend(said);
     stages.done("made the environment");
-    Ok(Written { order, settings })
+    Ok(WrittenOrder { order, settings })
 }
 
-/// Finds the kernel of this name for work in some folders, on a thread where that may take its time.
+/// Finds a kernel by name for work in some folders. Reads the disk on a separate thread.
 pub async fn kernel(
     environment: &ClientEnvironment,
     home: &Home,
     folders: Vec<PathBuf>,
     name: &str,
-) -> Result<Named, CannotOrder> {
+) -> Result<NamedKernel, CannotOrder> {
     let (environment, home, name) = (environment.clone(), home.clone(), name.to_owned());
-    let looked = aside(move || Found::look(&environment, &home, folders).named(&name));
+    let looked = aside(move || FoundSoftware::look(&environment, &home, folders).named(&name));
     Ok(looked.await.map_err(|_| CannotOrder::Lost)??)
 }
 
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_secret_stays_with_who_asks_and_only_its_name_is_known() {
+    fn secrets_are_withheld_and_only_their_names_are_sent() {
         let mut environment =
             environment(&[("HOME", "/h"), ("OPENAI_API_KEY", "k"), ("MY_TOKEN", "t"), ("OTHER", "o")]);
         environment.pass_env = vec!["MY_TOKEN".to_owned()];
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn an_environment_is_the_same_after_it_was_sent() {
+    fn an_environment_survives_serialization() {
         let mut environment = environment(&[("HOME", "/h")]);
         (environment.backend, environment.python) = (Some(BackendWish::Runner), Some("/py".into()));
         let sent = serde_json::to_value(&environment).unwrap();
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_order_is_written_from_the_variables_and_settings_of_who_asks() {
+    async fn an_order_follows_the_clients_variables_and_settings() {
         let folder = tempfile::tempdir().unwrap();
         let (home, cwd) = (Home::at(folder.path().join("home")), folder.path().join("work"));
         fs::create_dir_all(home.path()).unwrap();
@@ -236,7 +238,7 @@ mod tests {
             let (environment, home, cwd) = (environment.clone(), home.clone(), cwd.clone());
             async move { write(&environment, &home, &cwd, KernelRequest::default(), Stages::silent()).await }
         };
-        let Written { order, settings } = write(&environment).await.unwrap();
+        let WrittenOrder { order, settings } = write(&environment).await.unwrap();
         assert_eq!(settings.settings.python.backend, BackendWish::Runner);
         assert_eq!(order.cwd, cwd);
         assert_eq!(order.startup_timeout.as_secs(), 7);

@@ -1,35 +1,35 @@
-//! Parameters of a run: values given from outside, written into a cell of their own behind the one that holds
-//! the defaults. Names and tags are those of papermill.
+//! Parameters of a run: values written into a separate cell after the cell with the defaults. Names and tags follow
+//! papermill.
 
 use cellist_notebook::{CellType, Notebook};
 use serde_json::{Value, json};
 
-/// Marks the cell that holds the defaults.
+/// Tag of the cell with the defaults.
 const DEFAULTS: &str = "parameters";
-/// Marks the cell that holds what was given.
+/// Tag of the cell with the injected values.
 const INJECTED: &str = "injected-parameters";
 
-/// A value given from outside.
+/// The value of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
-    /// Nothing.
+    /// Null.
     Null,
-    /// Yes or no.
+    /// A Boolean.
     Bool(bool),
-    /// A whole number, as it was spelt.
+    /// An integer, as written.
     Int(String),
-    /// A number.
+    /// A floating-point number.
     Float(f64),
-    /// A text.
+    /// A string.
     Text(String),
-    /// Several values.
+    /// A list.
     List(Vec<Literal>),
-    /// Values by name.
+    /// A map.
     Map(Vec<(String, Literal)>),
 }
 
 impl Literal {
-    /// What a text means: `True`, `False`, `None` and numbers are what they look like, all else is text.
+    /// Parses a value: `True`, `False`, `None`, a number, or else a string.
     pub fn typed(text: &str) -> Literal {
         match text {
             "True" => return Literal::Bool(true),
@@ -46,7 +46,7 @@ impl Literal {
             let number = number.trim_start_matches('0');
             return Literal::Int(format!("{sign}{}", if number.is_empty() { "0" } else { number }));
         }
-        // Rust reads "infinity" and "nan" as numbers, as Python does.
+        // Rust parses "infinity" and "nan" as numbers, like Python.
         text.parse().map_or_else(|_| Literal::Text(text.to_owned()), Literal::Float)
     }
 }
@@ -67,34 +67,33 @@ impl From<Value> for Literal {
     }
 }
 
-/// Why parameters cannot be given.
+/// Why parameters cannot be injected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum ParameterError {
-    #[error("parameters cannot be given to a notebook in {language}")]
+    #[error("parameters are not supported for notebooks in {language}")]
     Language { language: String },
     #[error("`{name}` cannot be the name of a parameter in {language}")]
     Name { name: String, language: String },
 }
 
 impl ParameterError {
-    /// What to do about it.
+    /// Returns a hint for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             ParameterError::Language { .. } => {
                 let known: Vec<&str> = LANGUAGES.iter().map(|dialect| dialect.name).collect();
-                Some(format!("they can be given in {}", known.join(", ")))
+                Some(format!("supported languages: {}", known.join(", ")))
             }
             ParameterError::Name { .. } => Some("a name has letters, digits and underscores".into()),
         }
     }
 }
 
-/// What is said where no cell is marked as holding the defaults.
+/// Notice for a notebook without a `parameters` cell.
 pub(crate) const UNMARKED: &str = "no cell is tagged `parameters`, so the parameters come first";
 
-/// Puts a cell with this text into a notebook as its parameters, in place of the one of an earlier run. Returns what
-/// people should know.
+/// Inserts the cell with the parameters, or replaces that of an earlier run. Returns a notice, if one is needed.
 pub fn put_parameters(notebook: &mut Notebook, source: &str) -> Option<&'static str> {
     let defaults = tagged(notebook, DEFAULTS);
     match (parameters_at(notebook), defaults) {
@@ -109,7 +108,7 @@ pub fn put_parameters(notebook: &mut Notebook, source: &str) -> Option<&'static 
     None
 }
 
-/// Where the cell with the parameters is, if a notebook has one.
+/// Returns the index of the cell with injected parameters.
 pub fn parameters_at(notebook: &Notebook) -> Option<usize> {
     tagged(notebook, INJECTED)
 }
@@ -118,8 +117,8 @@ fn tagged(notebook: &Notebook, tag: &str) -> Option<usize> {
     notebook.cells().iter().position(|cell| cell.has_tag(tag))
 }
 
-/// How a language spells values.
-struct Dialect {
+/// The literal syntax of a language.
+struct LiteralSyntax {
     name: &'static str,
     null: &'static str,
     yes_no: [&'static str; 2],
@@ -128,7 +127,7 @@ struct Dialect {
     map: [&'static str; 3],
 }
 
-const PYTHON: Dialect = Dialect {
+const PYTHON: LiteralSyntax = LiteralSyntax {
     name: "python",
     null: "None",
     yes_no: ["True", "False"],
@@ -137,7 +136,7 @@ const PYTHON: Dialect = Dialect {
     map: ["{", ": ", "}"],
 };
 
-const JULIA: Dialect = Dialect {
+const JULIA: LiteralSyntax = LiteralSyntax {
     name: "julia",
     null: "nothing",
     yes_no: ["true", "false"],
@@ -146,7 +145,7 @@ const JULIA: Dialect = Dialect {
     ..PYTHON
 };
 
-const R: Dialect = Dialect {
+const R: LiteralSyntax = LiteralSyntax {
     name: "R",
     null: "NULL",
     yes_no: ["TRUE", "FALSE"],
@@ -155,9 +154,9 @@ const R: Dialect = Dialect {
     ..JULIA
 };
 
-const LANGUAGES: &[Dialect] = &[PYTHON, R, JULIA];
+const LANGUAGES: &[LiteralSyntax] = &[PYTHON, R, JULIA];
 
-/// The text of the cell that gives these parameters their values.
+/// Returns the source of the cell that assigns the parameters.
 pub fn assignments(parameters: &[(String, Literal)], language: &str) -> Result<String, ParameterError> {
     let dialect = (LANGUAGES.iter().find(|dialect| dialect.name.eq_ignore_ascii_case(language)))
         .ok_or_else(|| ParameterError::Language { language: language.to_owned() })?;
@@ -174,7 +173,7 @@ pub fn assignments(parameters: &[(String, Literal)], language: &str) -> Result<S
     Ok(lines.join("\n") + "\n")
 }
 
-impl Dialect {
+impl LiteralSyntax {
     fn spell(&self, value: &Literal) -> String {
         match value {
             Literal::Null => self.null.to_owned(),
@@ -227,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_what_it_looks_like() {
+    fn values_are_parsed_by_their_form() {
         for (text, expected) in [
             ("1", "1"),
             ("-007", "-7"),
@@ -250,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn each_language_spells_its_own() {
+    fn each_language_has_its_own_literals() {
         let value = Literal::from(json!({ "a": [1, 2.5, null], "b": true }));
         let spelt: Vec<String> = LANGUAGES.iter().map(|dialect| dialect.spell(&value)).collect();
         assert_eq!(
@@ -290,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn without_defaults_the_cell_goes_first_and_that_is_told() {
+    fn without_defaults_the_cell_goes_first_with_a_notice() {
         let mut notebook = notebook(&[&[]]);
         let source = assignments(&[("x".into(), Literal::Null)], "R").unwrap();
         assert_eq!(put_parameters(&mut notebook, &source), Some(UNMARKED));
@@ -298,10 +297,10 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_refused() {
+    fn invalid_names_and_languages_are_refused() {
         let name = assignments(&[("a b".into(), Literal::Null)], "python").unwrap_err();
         assert_eq!(name.to_string(), "`a b` cannot be the name of a parameter in python");
         let language = assignments(&[], "cobol").unwrap_err();
-        assert_eq!(language.to_string(), "parameters cannot be given to a notebook in cobol");
+        assert_eq!(language.to_string(), "parameters are not supported for notebooks in cobol");
     }
 }

@@ -1,17 +1,17 @@
-//! Kernel sessions: kernels that stay from one call to the next, each with its queue. One task has a session's kernel and
-//! does one thing after the other; who comes in and who has to go is decided in one table, by rules that are tested alone.
+//! Kernel sessions: kernels that outlive a call, each with a queue. One task owns a session's kernel and works
+//! through its queue. One table admits calls and ends sessions, by rules that are tested alone.
 
 mod bridge;
 mod call;
 mod error;
 mod feed;
 mod file;
-mod gone;
 mod key;
-mod known;
 mod late;
 mod launcher;
-mod look;
+mod ledger;
+mod lookup;
+mod loss;
 mod policy;
 mod retry;
 mod running;
@@ -31,42 +31,50 @@ use cellist_platform::clock::now_ms;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::execution::Wish;
-use gone::Gone;
-use known::Known;
-use look::Look;
+use crate::execution::CancelRequest;
+use ledger::SessionLedger;
+use lookup::Lookup;
+use loss::LossReason;
 use session_table::SessionTable;
-use task::Task;
-use ticket::Queued;
+use task::SessionTask;
+use ticket::QueuedCall;
 
 pub use bridge::Bridge;
-pub use call::{CallReport, Code, CodeReport, Kind, Principal, RunRules, SessionCall};
+pub use call::{CallReport, Code, CodeReport, Principal, RunRules, SessionCall, SessionKind};
 pub use cellist_settings::{KernelMode, Policy, RetryOnCrash};
 pub use error::SessionError;
-pub use feed::{RunEvent, RunFeed, RunState, Step};
+pub use feed::{CellStep, RunEvent, RunFeed, RunState};
 pub use key::{ExecutionId, OwnerId, SessionKey};
 pub use late::{LateOutputs, Notebooks};
-pub use launcher::{Launcher, Means};
+pub use launcher::{Launcher, SessionServices};
 pub use ticket::{Interruption, Ticket};
 pub use view::{CallView, SessionState, SessionView, Stage, StopView};
 pub use workplace::Workplace;
 
-/// All kernel sessions of a process. Cheap to clone; all clones are one. Kernels end when [`Sessions::close`] is called,
-/// or with the process.
+/// All kernel sessions of a process.
+///
+/// - Ownership: clones share one set of sessions. Each session has a task that owns its kernel. Kernels end with
+///   [`Sessions::close`] or with the process.
+/// - Order: the calls of one session run in order of arrival. Calls of different sessions run concurrently. A
+///   restart goes before all queued calls.
+/// - Cancellation: dropping a future or a [`Ticket`] cancels nothing. [`Ticket::canceller`],
+///   [`Sessions::interrupt`] and [`Sessions::stop`] do.
+/// - Errors: [`Sessions::call`] never fails itself; its ticket carries the error. A panic in a task ends only that
+///   session. Its callers get [`SessionError::Failed`].
 #[derive(Clone)]
-pub struct Sessions(Arc<Inner>);
+pub struct Sessions(Arc<SharedSessions>);
 
-struct Inner {
+struct SharedSessions {
     policy: Policy,
-    means: Means,
+    means: SessionServices,
     table: Mutex<SessionTable>,
-    known: Mutex<Known>,
+    known: Mutex<SessionLedger>,
     notebooks: OnceLock<Arc<dyn Notebooks>>,
-    /// Wakes those who show sessions.
+    /// Notifies observers of the session list.
     changes: watch::Sender<()>,
 }
 
-/// The table while it is locked. Whoever may have changed it wakes those who show sessions.
+/// The locked table. Notifies observers of the session list on drop, if the table was borrowed mutably.
 struct OpenTable<'a> {
     table: MutexGuard<'a, SessionTable>,
     changes: &'a watch::Sender<()>,
@@ -96,13 +104,13 @@ impl Drop for OpenTable<'_> {
     }
 }
 
-impl Inner {
+impl SharedSessions {
     fn table(&self) -> OpenTable<'_> {
         let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         OpenTable { table, changes: &self.changes, is_changed: false }
     }
 
-    /// A session has given its first result.
+    /// Records a session after its first result.
     fn remember(&self, key: &SessionKey) {
         let now = now_ms();
         self.known.lock().unwrap_or_else(PoisonError::into_inner).add(key, now);
@@ -110,16 +118,16 @@ impl Inner {
 }
 
 impl Sessions {
-    /// No sessions yet. Needs a tokio runtime.
-    pub fn new(policy: Policy, means: Means) -> Sessions {
+    /// Creates an empty set of sessions. Needs a tokio runtime.
+    pub fn new(policy: Policy, means: SessionServices) -> Sessions {
         let known = match means.remembers {
-            true => Known::load(&means.home, now_ms()),
-            false => Known::default(),
+            true => SessionLedger::load(&means.home, now_ms()),
+            false => SessionLedger::default(),
         };
         file::sweep(&means.home);
         let table = Mutex::new(SessionTable::after(known.keys().cloned()));
         let (known, notebooks, changes) = (Mutex::new(known), OnceLock::new(), watch::Sender::new(()));
-        let inner = Arc::new(Inner { policy, means, table, known, notebooks, changes });
+        let inner = Arc::new(SharedSessions { policy, means, table, known, notebooks, changes });
         let swept = Arc::downgrade(&inner);
         tokio::spawn(async move {
             let mut ticks = interval_at(Instant::now() + policy.sweep, policy.sweep);
@@ -135,40 +143,39 @@ impl Sessions {
         Sessions(inner)
     }
 
-    /// Names the open notebooks that hear what happens in their sessions between runs: late output, and the end of a
-    /// kernel, whatever the cause. Those that are named first stay.
-    pub fn tell_notebooks(&self, notebooks: Arc<dyn Notebooks>) {
+    /// Registers the open notebooks, which receive late output and the loss of kernels. Later registrations are
+    /// ignored.
+    pub fn set_notebooks(&self, notebooks: Arc<dyn Notebooks>) {
         let _ = self.0.notebooks.set(notebooks);
     }
 
-    /// Hands a call in. It runs when those before it in its session have ended; what comes of it, also that it cannot be
-    /// carried out, the ticket tells.
+    /// Queues a call. It runs after the earlier calls of its session. The ticket carries the report or the error.
     pub fn call(&self, call: SessionCall) -> Ticket {
-        let (queued, ticket) = Queued::new(call);
+        let (queued, ticket) = QueuedCall::new(call);
         let mut waiting = queued.canceller.listen();
         let admitted = self.0.table().admit(&self.0.policy, Box::new(queued), &ticket);
         match admitted {
             Err((queued, error)) => queued.deliver(Err(error)),
             Ok(newcomer) => {
                 if let Some(newcomer) = newcomer {
-                    self.0.means.workplace.spawn(Task::new(self.0.clone(), newcomer).run());
+                    self.0.means.workplace.spawn(SessionTask::new(self.0.clone(), newcomer).run());
                 }
                 let (inner, ticket) = (Arc::downgrade(&self.0), ticket.clone());
                 tokio::spawn(async move {
                     let mut view = ticket.watch();
                     let waits = |view: &CallView| matches!(view.stage, Stage::Queued { .. });
                     loop {
-                        let wish = tokio::select! {
+                        let request = tokio::select! {
                             _ = view.wait_for(|view| !waits(view)) => return,
-                            wish = waiting.wish() => wish,
+                            request = waiting.next_request() => request,
                         };
-                        if wish == Wish::HandOver {
+                        if request == CancelRequest::HandOver {
                             continue;
                         }
-                        // If it has begun meanwhile, the task that runs it hears the same wish.
+                        // If the call has begun meanwhile, its task receives the same request.
                         let withdrawn = inner.upgrade().and_then(|inner| inner.table().withdraw(ticket.id()));
-                        return match (withdrawn, wish) {
-                            (Some(queued), Wish::Withdraw) => queued.give_up(),
+                        return match (withdrawn, request) {
+                            (Some(queued), CancelRequest::Withdraw) => queued.give_up(),
                             (Some(queued), _) => queued.withdraw(),
                             (None, _) => {}
                         };
@@ -179,27 +186,27 @@ impl Sessions {
         ticket
     }
 
-    /// A call by its name: one that waits or runs, or one of the last that have ended.
+    /// Finds a call by its id: queued, running, or recently ended.
     pub fn execution(&self, id: &ExecutionId) -> Option<Ticket> {
         self.0.table().ticket(id)
     }
 
-    /// All sessions, the oldest first.
+    /// Lists all sessions, the oldest first.
     pub fn list(&self) -> Vec<SessionView> {
         self.0.table().list(&self.0.policy)
     }
 
-    /// Wakes when sessions may be others than they were.
+    /// Returns a receiver that wakes when the session list may have changed.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.0.changes.subscribe()
     }
 
-    /// Why the kernel of a session that has ended is gone, in words. The next result in it says the same.
+    /// Explains why the kernel of an ended session is gone. The next result in the session says the same.
     pub fn gone(&self, key: &SessionKey) -> Option<String> {
-        self.0.table().gone(key).map(Gone::words)
+        self.0.table().gone(key).map(LossReason::words)
     }
 
-    /// The session of this name, in this folder or else in the only folder that has one.
+    /// Finds a session by name, in this folder or in the only folder that has one.
     pub fn find(&self, id: &str, cwd: Option<&Path>) -> Result<SessionKey, SessionError> {
         let mut keys = self.0.table().named(id);
         if let Some(cwd) = cwd {
@@ -212,88 +219,89 @@ impl Sessions {
         }
     }
 
-    /// What the kernel of a session was started by, or will be.
+    /// Returns the launch order of a session's kernel.
     pub fn order(&self, key: &SessionKey) -> Option<Arc<Order>> {
         self.0.table().order(key)
     }
 
-    /// The way from the code in them to tools.
+    /// The bridge from kernel code to tools.
     pub fn bridge(&self) -> &Bridge {
         &self.0.means.bridge
     }
 
-    /// Who started the code that runs in a session, as far as that is known; `None` when no code runs there.
+    /// Returns the caller of the running code, if known. The outer `None` means that no code runs.
     pub fn acting(&self, key: &SessionKey) -> Option<Option<Principal>> {
         self.0.table().acting(key)
     }
 
-    /// How code could go on, by a session's kernel; `None` when there is none that has time for it.
+    /// Asks a session's kernel for completions; `None` if there is no idle kernel.
     pub async fn complete(&self, key: &SessionKey, code: String, cursor: usize) -> Option<Completion> {
         let (answer, answered) = oneshot::channel();
-        let is_asked = self.0.table().look(key, Look::Complete { code, cursor, answer });
+        let is_asked = self.0.table().look(key, Lookup::Complete { code, cursor, answer });
         if is_asked { answered.await.ok() } else { None }
     }
 
-    /// What a session's kernel knows of the name at a place; `None` when there is none that has time for it.
+    /// Asks a session's kernel about the name at the cursor; `None` if there is no idle kernel.
     pub async fn inspect(&self, key: &SessionKey, code: String, cursor: usize) -> Option<Inspection> {
         let (answer, answered) = oneshot::channel();
-        let is_asked = self.0.table().look(key, Look::Inspect { code, cursor, answer });
+        let is_asked = self.0.table().look(key, Lookup::Inspect { code, cursor, answer });
         if is_asked { answered.await.ok() } else { None }
     }
 
-    /// Gives the notebook of a session the late output that has come so far, unless the session is busy.
+    /// Delivers the late output of a session to its notebook, unless the session is busy.
     pub async fn flush_late(&self, key: &SessionKey) {
         let (answer, answered) = oneshot::channel();
-        if self.0.table().look(key, Look::Late(answer)) {
+        if self.0.table().look(key, Lookup::Late(answer)) {
             let _ = answered.await;
         }
     }
 
-    /// The identity of a session's kernel.
+    /// Returns the identity of a session's kernel.
     pub fn identity(&self, key: &SessionKey) -> Option<Identity> {
         self.0.table().identity(key)
     }
 
-    /// Interrupts the running code of a session, and returns whether code ran. The kernel is not killed.
+    /// Interrupts the running code of a session. Returns whether code ran. Does not kill the kernel.
     pub fn interrupt(&self, key: &SessionKey) -> Result<bool, SessionError> {
-        self.0.table().wish(key, Wish::Stop)
+        self.0.table().forward(key, CancelRequest::Stop)
     }
 
-    /// The call that runs in a session.
+    /// Returns the running call of a session.
     pub fn running(&self, key: &SessionKey) -> Result<Option<Ticket>, SessionError> {
         self.0.table().running(key)
     }
 
-    /// Gives a session a new kernel, before all that waits in it; what runs is ended. Returns when the kernel is ready.
+    /// Restarts the kernel of a session before its queued calls. Ends the running call. Returns when the kernel is
+    /// ready.
     pub async fn restart(&self, key: &SessionKey) -> Result<(), SessionError> {
         let (answer, answered) = oneshot::channel();
         self.0.table().restart(key, answer)?;
         answered.await.unwrap_or_else(|_| Err(SessionError::Ended { id: key.id.clone() }))
     }
 
-    /// Ends a session with all that runs and waits in it. Returns when nothing is left of it.
+    /// Ends a session with its running and queued calls. Returns when its kernel is gone.
     pub async fn stop(&self, key: &SessionKey) -> Result<(), SessionError> {
         let gone = self.0.table().stop(key)?;
         all_gone(vec![gone]).await;
         Ok(())
     }
 
-    /// Somebody is there from now on: sessions that they call in stay as long as they do.
+    /// Registers an owner. Sessions that it calls stay as long as it does.
     pub fn join(&self, owner: OwnerId) {
         self.0.table().join(owner);
     }
 
-    /// Somebody who is there uses a session, without a call.
+    /// Lets a registered owner use a session without a call.
     pub fn attach(&self, owner: &OwnerId, key: &SessionKey) -> Result<(), SessionError> {
         self.0.table().attach(owner, key)
     }
 
-    /// Somebody has gone. What they asked for goes on; sessions that nobody else uses end after that.
+    /// Removes an owner. Its calls run on; sessions without other owners end after that.
     pub fn leave(&self, owner: &OwnerId) {
         self.0.table().leave(owner);
     }
 
-    /// Ends everything. Returns when nothing is left.
+    /// Ends all sessions. Returns when their kernels are gone.
     pub async fn close(&self) {
         let ended = self.0.table().close();
         all_gone(ended).await;
@@ -302,7 +310,7 @@ impl Sessions {
 
 async fn all_gone(ended: Vec<watch::Receiver<bool>>) {
     for mut gone in ended {
-        // A task that is not there any more has nothing left.
+        // The task is gone, and its kernel with it.
         let _ = gone.wait_for(|gone| *gone).await;
     }
 }

@@ -201,7 +201,7 @@ impl Execution {
             let is_caller = cancel.is_some();
             let asked = async {
                 match cancel.as_deref_mut() {
-                    Some(cancel) => cancel.wish().await,
+                    Some(cancel) => cancel.next_request().await,
                     None => std::future::pending().await,
                 }
             };

@@ -7,7 +7,7 @@ use cellist_notebook::CellId;
 use cellist_output::{CellEnding, RunSummary};
 use cellist_session::cells::{is_run, may_fail};
 use cellist_session::execution::CellReport;
-use cellist_session::sessions::{RunEvent, Step};
+use cellist_session::sessions::{CellStep, RunEvent};
 
 use crate::result::ending;
 
@@ -101,7 +101,7 @@ impl Ledger {
         }
     }
 
-    fn started(&self, step: &Step) {
+    fn started(&self, step: &CellStep) {
         let mut entries = self.lock();
         entries.current = Some((step.index, false));
         if let Some(batch) = &mut entries.batch {

@@ -212,7 +212,7 @@ tools! {
     move_notebook_cell::MoveNotebookCellInput => MoveNotebookCell,
     undo::UndoInput => Undo,
     create_notebook::CreateNotebookInput => CreateNotebook,
-    notebook_kernel::NotebookKernelInput => NotebookKernel,
+    notebook_kernel::NotebookKernelInput => WantedKernel,
     notebook::NotebookInput => Notebook,
     read::ReadInput => Read,
     edit::EditInput => Edit,

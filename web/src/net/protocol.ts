@@ -1,13 +1,13 @@
 // The requests and replies between the page and the host. Generated from the Rust definitions by a test of
 // crates/host: `CELLIST_WRITE_PROTOCOL=1 cargo test -p cellist-host --test it` writes this file.
 
-/** What a cell does. */
+/** Activity of a cell. */
 export type Activity = 'pending' | 'running' | 'idle'
 
-/** Someone who changes a notebook. */
+/** An author of changes to a notebook. */
 export interface Actor { id: string; name: string; kind: ActorKind }
 
-/** What sort of actor it is. */
+/** The kind of an actor. */
 export type ActorKind = 'person' | 'agent' | 'disk'
 
 /** Why an answer ended. */
@@ -28,7 +28,7 @@ export type AnswerEnding =
 /** The user's decision about running code or changing a protected file. */
 export type Approval = 'once' | 'always' | 'no'
 
-/** Who makes a change, and as part of what. */
+/** The author of a change: an actor and a turn. */
 export interface Author { actor: Actor; turn: string | null }
 
 /** The condition of a code cell. */
@@ -40,13 +40,13 @@ export interface CellEdit { cell: string; deed: CellEditKind; added: number; rem
 /** The kind of a cell's change. */
 export type CellEditKind = 'added' | 'changed' | 'deleted' | 'moved' | 'ran'
 
-/** A cell as a client knows it. */
+/** A cell as a client sees it. */
 export interface CellText { id: string; kind: CellType; source: string }
 
 /** The three kinds of cells that nbformat 4 knows. */
 export type CellType = 'code' | 'markdown' | 'raw'
 
-/** One version of a notebook, told by what made it from the one before. */
+/** A version of a notebook, as effects on the one before. */
 export interface Change { version: number; actor: Actor; turn: string | null; tag: Tag | null; effects: Effect[] }
 
 /** The model that answers, or the reason why there is none. */
@@ -113,11 +113,11 @@ export type ClientFrame =
   /** Interrupts the code of a request, again with each cancel. The reply still comes. */
   | { cancel: { id: number; force: boolean } }
 
-/** Where an inserted cell gets all that is not its source. */
+/** Source of everything in an inserted cell except its text. */
 export type Content =
-  /** From a cell of this notebook, as it stands or as it was when it was deleted last. A cell that is inserted from its own tombstone comes back byte for byte. */
+  /** A cell of this notebook, as it is or as it was when last deleted. A cell restored from its own tombstone has the same bytes. */
   | { cell: { cell: string; outputs: boolean } }
-  /** From the JSON of a whole cell. It is checked, and given the layout of this notebook. */
+  /** The JSON of a whole cell. It is validated and formatted like this notebook. */
   | { json: string }
 
 /** The transcript from a position on, and the state of the conversation. */
@@ -131,21 +131,21 @@ export interface ConversationUpdate {
   is_over: boolean
 }
 
-/** One thing that a change did, enough for a client to do the same to its copy. */
+/** An effect of a change, which a client can apply to its copy. */
 export type Effect =
-  /** There is a new cell behind another, or first. */
+  /** A new cell after another, or first. */
   | { effect: 'inserted'; cell: string; after: string | null; kind: CellType; source: string }
-  /** A cell is gone. */
+  /** A cell was deleted. */
   | { effect: 'deleted'; cell: string }
-  /** A cell stands behind another now, or first. */
+  /** A cell was moved behind another, or to the start. */
   | { effect: 'moved'; cell: string; after: string | null }
-  /** A cell is of another type. */
+  /** The type of a cell changed. */
   | { effect: 'retyped'; cell: string; kind: CellType }
-  /** The source of a cell is another. */
+  /** The source of a cell changed. */
   | { effect: 'changed'; cell: string; change: (number | [number, ...string[]])[] }
-  /** The outputs or the execution count of a cell are others; the newest view has them. */
+  /** The outputs or the execution count of a cell changed; the newest view has them. */
   | { effect: 'outputs'; cell: string }
-  /** Other values of a cell, or of the notebook, are others; the newest view has them. */
+  /** Other values of a cell, or of the notebook, changed; the newest view has them. */
   | { effect: 'metadata'; cell: string | null }
 
 /** A failed request, as sent to clients. Programs match on `kind`, never on the message. */
@@ -187,7 +187,7 @@ export type HostFrame =
   /** The reply, which is the last frame about a request. */
   | { done: { id: number; result: { Ok: Reply } | { Err: Failure } } }
 
-/** What came of a run. */
+/** The result of a run. */
 export interface LastRun {
   order: number | null
   success: boolean
@@ -296,23 +296,23 @@ export interface NotebookUpdate {
 
 /** One change of the cells. Cells are named, and places are told by the cell that stands before them, so that it means the same whatever others did elsewhere. */
 export type Op =
-  /** Put a new cell behind another, or first. It gets the name given, or a fresh one. Metadata, attachments, outputs and execution count are those of `content`. */
+  /** Insert a cell after another, or first. It gets the id given, or a new one. Metadata, attachments, outputs and execution count come from `content`. */
   | { op: 'insert'; cell: string | null; after: string | null; kind: CellType; source: string; content?: Content }
-  /** Take a cell out. */
+  /** Delete a cell. */
   | { op: 'delete'; cell: string }
-  /** Let a cell stand behind another, or first. */
+  /** Move a cell behind another, or to the start. */
   | { op: 'move'; cell: string; after: string | null }
   /** Change the type. */
   | { op: 'retype'; cell: string; kind: CellType }
-  /** Change the source here and there. */
+  /** Change parts of the source. */
   | { op: 'change'; cell: string; change: (number | [number, ...string[]])[] }
   /** Replace the source. */
   | { op: 'write'; cell: string; source: string }
-  /** Take outputs and execution count off. */
+  /** Clear outputs and execution count. */
   | { op: 'clear'; cell: string }
-  /** Add the metadata, attachments and outputs of other cells, which are or were in the notebook, to a cell that they are merged into. */
+  /** Merge the metadata, attachments and outputs of other cells, present or deleted, into a cell. */
   | { op: 'absorb'; cell: string; from: string[] }
-  /** Take back the last `Clear` or `Absorb` of a cell, or the loss of its outputs by the last `Retype`, that was not taken back yet. Values that changed since stay. */
+  /** Undo the last `Clear`, `Absorb`, or loss of outputs by `Retype` of a cell. Values that changed since stay. */
   | { op: 'refit'; cell: string }
 
 /** How outputs are sent to a client that follows a notebook. */
@@ -381,7 +381,7 @@ export type Request =
   /** Reads or continues a conversation with the assistant. */
   | { chat: ChatAction }
 
-/** All that waits for review. */
+/** All changes that wait for review. */
 export interface Review { is_on: boolean; is_chosen?: boolean; cells: Record<string, Unreviewed> }
 
 /** Whether the assistant asks before it runs code. */
@@ -390,17 +390,17 @@ export type RunCode = 'ask' | 'allow'
 /** The reason why a run ended before its last cell. */
 export interface RunStop { cell: string | null; error: string; not_run: number }
 
-/** What a verdict is about. */
+/** The changes that a verdict covers. */
 export type Scope =
-  /** One of the places where a cell's source differs, counted from 0. */
+  /** One hunk of a cell's source, counted from 0. */
   | { hunk: { cell: string; hunk: number } }
-  /** A cell that is there, up to this text: to keep it is to compare with that from now on, to undo it is to go back to that. */
+  /** A cell, up to this text. Keeping compares with the text from now on; undoing restores it. */
   | { text: { cell: string; was: string } }
   /** A cell. */
   | { cell: { cell: string } }
-  /** All that one turn changed. */
+  /** All changes of one turn. */
   | { turn: { turn: string } }
-  /** All. */
+  /** All changes. */
   | 'all'
 
 /** The outputs of a cell, and its execution count. */
@@ -414,7 +414,7 @@ export type SentOutputs =
 /** How a piece of code ended. */
 export type Status = 'ok' | 'error' | 'timeout' | 'cancelled'
 
-/** Where a cell stood: behind another, or first. */
+/** The previous position of a cell: behind another, or first. */
 export interface Stood { after: string | null }
 
 /** How much a stop ends. */
@@ -423,7 +423,7 @@ export type StopScope = 'answer' | 'kernel'
 /** Several operations as one change. */
 export interface Submission { base: number; tag: Tag | null; ops: Op[] }
 
-/** The name that a client gives to what it submits, so that it knows it again. */
+/** Identifies a submission, so that its client recognizes it. */
 export interface Tag { client: string; number: number }
 
 /** A count of tokens. */
@@ -458,20 +458,20 @@ export type TranscriptEntry =
 /** The changes of one turn, for the history view. */
 export interface TurnSummary { turn: string; actor: Actor; until: number; deeds: string[]; is_undone: boolean }
 
-/** What is to be taken back. */
+/** The changes to undo. */
 export type Undo =
-  /** The last change that anyone made and nobody took back. */
+  /** The last change of any actor that is not undone. */
   | 'last'
   /** The last change of one actor. */
   | { last_of: string }
   /** All changes of a turn. */
   | { turn: string }
-  /** One entry of the history, which may itself have taken something back. */
+  /** One entry, which may itself be an undo. */
   | { entry: number }
-  /** All changes of one actor since a revision that was told here. */
+  /** All changes of one actor since a revision read here. */
   | { since: { actor: string; revision: string } }
 
-/** A cell that an agent changed. */
+/** A cell changed by an agent. */
 export interface Unreviewed { actor: Actor; turns: string[]; was: Was }
 
 /** What someone says to what waits for review. */
@@ -481,7 +481,7 @@ export type Verdict = 'keep' | 'undo'
 export type Was =
   /** It did not exist. */
   | { was: 'absent' }
-  /** It was like this. */
+  /** It existed. */
   | { was: 'there'; kind: CellType; source: string; place?: Stood }
-  /** It was like this, and is gone. */
+  /** It existed and was deleted. */
   | { was: 'deleted'; after: string | null; kind: CellType; source: string; json: string }

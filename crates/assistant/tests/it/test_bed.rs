@@ -10,7 +10,7 @@ use cellist_kernel::guard::Guard;
 use cellist_live::{Actor, ActorKind, Documents};
 use cellist_notebook::CellRef;
 use cellist_session::orders::ClientEnvironment;
-use cellist_session::sessions::{Means, OwnerId, Policy, Sessions};
+use cellist_session::sessions::{OwnerId, Policy, SessionServices, Sessions};
 use cellist_settings::{Chat, ChatProvider, Home, RunCode, ToolMode};
 use cellist_store::Store;
 use cellist_store::artifact::{Artifacts, Retention};
@@ -51,7 +51,7 @@ impl TestBed {
         let notebook = notebook.canonicalize().unwrap();
         let home = Home::at(scratch.path().join("home"));
         let artifacts = Artifacts::new(&home, Retention::default());
-        let means = Means::local(Guard::none(), None, home.clone(), artifacts.clone());
+        let means = SessionServices::local(Guard::none(), None, home.clone(), artifacts.clone());
         let sessions = Sessions::new(Policy::default(), means);
         let documents = Documents::new(Store::new(home));
         let toolbox = Toolbox::new(sessions.clone(), documents.clone(), artifacts);

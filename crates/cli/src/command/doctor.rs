@@ -9,9 +9,9 @@ use cellist_kernel::gateway::{self, Gateway, TOKEN_VARIABLE};
 use cellist_output::{Ansi, Limits};
 use cellist_platform::Variables;
 use cellist_session::execution::{Limit, OnStuck, Reading, Status};
-use cellist_session::orders::choice::Decision;
-use cellist_session::orders::{ClientEnvironment, Found, KernelRequest};
-use cellist_session::sessions::{Code, Kind, RetryOnCrash, RunRules, SessionCall, SessionKey};
+use cellist_session::orders::choice::BackendDecision;
+use cellist_session::orders::{ClientEnvironment, FoundSoftware, KernelRequest};
+use cellist_session::sessions::{Code, RetryOnCrash, RunRules, SessionCall, SessionKey, SessionKind};
 use cellist_settings::{Exposure, Fault, Home, Resolved};
 use clap::Args;
 use serde::Serialize;
@@ -91,7 +91,7 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
     let cwd = std::env::current_dir();
     let environment = flags.environment();
     let waiting = Waiting::new("looking around");
-    let found = Found::look(&environment, &Home::from_env(), cwd.iter().cloned().collect());
+    let found = FoundSoftware::look(&environment, &Home::from_env(), cwd.iter().cloned().collect());
     let mut checks = Vec::new();
     let folder = match cwd {
         Ok(folder) => {
@@ -120,8 +120,15 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
     if let Some(interpreter) = found.interpreter() {
         waiting.now("trying the runner");
         checks.push(
-            starts("runner", &environment, &settings, &found, Decision::Runner(interpreter.clone()), &folder)
-                .await,
+            starts(
+                "runner",
+                &environment,
+                &settings,
+                &found,
+                BackendDecision::Runner(interpreter.clone()),
+                &folder,
+            )
+            .await,
         );
         checks.push(match found.has_module(&interpreter.path, "ipykernel") {
             true => {
@@ -131,7 +138,7 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
                     &environment,
                     &settings,
                     &found,
-                    Decision::Ipykernel(interpreter.clone()),
+                    BackendDecision::Ipykernel(interpreter.clone()),
                     &folder,
                 )
                 .await
@@ -195,7 +202,7 @@ fn broken_setting(fault: &Fault) -> Check {
 }
 
 /// The Python that is used, and those that were wanted more and are broken.
-fn pythons(found: &Found) -> Vec<Check> {
+fn pythons(found: &FoundSoftware) -> Vec<Check> {
     let mut checks = Vec::new();
     for candidate in found.pythons.iter().take_while(|candidate| candidate.verdict.is_err()) {
         let Err(flaw) = &candidate.verdict else { continue };
@@ -222,15 +229,15 @@ async fn starts(
     name: &'static str,
     environment: &ClientEnvironment,
     settings: &Resolved,
-    found: &Found,
-    decision: Decision,
+    found: &FoundSoftware,
+    decision: BackendDecision,
     folder: &Path,
 ) -> Check {
     let begun = Instant::now();
     let python = match &decision {
-        Decision::Runner(it) | Decision::Ipykernel(it) => it.path.display().to_string(),
-        Decision::SharedGateway(it) => it.path.display().to_string(),
-        Decision::Spec(name) | Decision::Gateway(name) => name.clone(),
+        BackendDecision::Runner(it) | BackendDecision::Ipykernel(it) => it.path.display().to_string(),
+        BackendDecision::SharedGateway(it) => it.path.display().to_string(),
+        BackendDecision::Spec(name) | BackendDecision::Gateway(name) => name.clone(),
     };
     let request = KernelRequest::default();
     let order = match environment.order_of(found, settings, decision, folder, &request).await {
@@ -244,7 +251,7 @@ async fn starts(
         ..RunRules::new(&settings.settings, Reading::new(Limits::for_screen(), Ansi::Remove))
     };
     let key = SessionKey::new("doctor", folder);
-    let mut call = SessionCall::new(key, Kind::Run { path: None }, order.into(), rules);
+    let mut call = SessionCall::new(key, SessionKind::Run { path: None }, order.into(), rules);
     call.cells = vec![Code { code: "print(6 * 7)".to_owned(), ..Code::default() }];
     let sessions = host::sessions_for_run(&settings.settings);
     let called = sessions.call(call).done().await;
@@ -275,7 +282,7 @@ fn broken(name: &'static str, python: &str, message: String, hint: Option<String
     Check::new(name, Verdict::Failed, message).hint(hint.unwrap_or(fallback))
 }
 
-fn kernels(found: &Found) -> Vec<Check> {
+fn kernels(found: &FoundSoftware) -> Vec<Check> {
     let broken = found.specs.iter().filter_map(|spec| Some((spec, found.missing_program(spec)?)));
     let mut checks: Vec<Check> = broken
         .map(|(spec, program)| {

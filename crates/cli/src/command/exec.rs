@@ -11,7 +11,7 @@ use cellist_output::Ansi;
 use cellist_platform::Variables;
 use cellist_session::execution::{Cancel, KernelReport, Limit, OnStuck, Reading, Report, Status};
 use cellist_session::sessions::{
-    CallReport, CallView, Code, KernelMode, Kind, RetryOnCrash, RunRules, Stage, Step,
+    CallReport, CallView, CellStep, Code, KernelMode, RetryOnCrash, RunRules, SessionKind, Stage,
 };
 use cellist_settings::{Images, Settings};
 use clap::Args;
@@ -169,7 +169,7 @@ pub(crate) async fn follow(
         tokio::select! {
             biased;
             reply = &mut done => break reply,
-            wish = cancel.wish() => stop.pass_on(wish),
+            request = cancel.next_request() => stop.pass_on(request),
             changed = events.changed(), if is_open => {
                 is_open = changed.is_ok();
                 events.borrow_and_update().iter().for_each(&mut show);
@@ -283,7 +283,7 @@ impl View {
             if self.is_live { Progress::on_stdout(self.look(), true) } else { Progress::silent() };
         let title = title(code);
         let (cell, source) = (String::new(), String::new());
-        progress.started(&Step { index: 0, cell, position: 0, count: 1, title, source });
+        progress.started(&CellStep { index: 0, cell, position: 0, count: 1, title, source });
         progress
     }
 }
@@ -315,7 +315,7 @@ impl Arguments {
             session: place.session,
             here: place.here,
             kernel,
-            kind: if is_lone { Kind::Run { path: None } } else { Kind::Tool },
+            kind: if is_lone { SessionKind::Run { path: None } } else { SessionKind::Tool },
             is_owned: is_lone,
             cells: vec![Code { code, ..Code::default() }],
             soft_wait: settings.run.soft_wait,

@@ -2,8 +2,8 @@
 
 use cellist_kernel::gateway::{Announcement, SharedGateways, Standing};
 use cellist_kernel::order::Way;
-use cellist_session::orders::choice::Decision;
-use cellist_session::orders::{ClientEnvironment, Found, KernelRequest};
+use cellist_session::orders::choice::BackendDecision;
+use cellist_session::orders::{ClientEnvironment, FoundSoftware, KernelRequest};
 use cellist_settings::{BackendWish, Home};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
@@ -93,11 +93,13 @@ async fn start(flags: &KernelFlags, home: &Home, gateways: &SharedGateways) -> R
     // Another wish, or an address, would be another gateway.
     let environment =
         ClientEnvironment { backend: Some(BackendWish::Gateway), gateway: None, ..flags.environment() };
-    let mut found = Found::look(&environment, home, vec![cwd.clone()]);
+    let mut found = FoundSoftware::look(&environment, home, vec![cwd.clone()]);
     found.variables.remove("PI_PYTHON_GATEWAY_URL");
     let request = KernelRequest::default();
     let (decision, _) = environment.decide(&found, &settings.settings, &request)?;
-    let Decision::SharedGateway(_) = &decision else { return Ok(status(gateways, &gateways.list().await)) };
+    let BackendDecision::SharedGateway(_) = &decision else {
+        return Ok(status(gateways, &gateways.list().await));
+    };
     let order = environment.order_of(&found, &settings, decision, &cwd, &request).await?;
     if let Way::SharedGateway { python, .. } = &order.way {
         let obtained = gateways.obtain(python, &order.environment).await;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use cellist_kernel::gateway::{self, Gateway, TOKEN_VARIABLE};
 use cellist_kernel::python::Candidate;
-use cellist_session::orders::Found;
+use cellist_session::orders::FoundSoftware;
 use cellist_settings::Home;
 use clap::Args;
 use serde_json::{Value, json};
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let waiting = Waiting::new("looking for Pythons and kernels");
     let folders = std::env::current_dir().into_iter().collect();
-    let found = Found::look(&KernelFlags::default().environment(), &Home::from_env(), folders);
+    let found = FoundSoftware::look(&KernelFlags::default().environment(), &Home::from_env(), folders);
     let url = arguments.gateway.or_else(|| found.variables.text("PI_PYTHON_GATEWAY_URL"));
     let gateway = match url {
         Some(url) => {
@@ -113,7 +113,7 @@ fn gateway_for_people(gateway: &Value, paint: Paint) -> String {
     said + &table(&[], runs)
 }
 
-fn python_json(found: &Found, candidate: &Candidate, used: Option<&Path>) -> Value {
+fn python_json(found: &FoundSoftware, candidate: &Candidate, used: Option<&Path>) -> Value {
     let interpreter = candidate.verdict.as_ref().ok();
     let flaw = candidate.verdict.as_ref().err();
     let path = interpreter.map_or(&candidate.path, |interpreter| &interpreter.path);

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use cellist_host::SessionName;
 use cellist_notebook::{Ids, Notebook};
-use cellist_session::orders::{KernelRequest, Wanted};
-use cellist_session::sessions::{Kind, SessionKey};
+use cellist_session::orders::{KernelRequest, WantedKernel};
+use cellist_session::sessions::{SessionKey, SessionKind};
 use cellist_settings::Home;
 use cellist_tui::{Repl, ReplStorage};
 use clap::Args;
@@ -84,8 +84,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 struct Place {
     session: SessionName,
     here: PathBuf,
-    kind: Kind,
-    wanted: Wanted,
+    kind: SessionKind,
+    wanted: WantedKernel,
     is_owned: bool,
 }
 
@@ -94,18 +94,18 @@ impl Arguments {
         if let Some(path) = &self.notebook {
             let target = Target { path: path.clone(), part: None };
             target.check_name()?;
-            let wanted = Wanted::of_metadata(&files::store().open(path)?.notebook.metadata());
+            let wanted = WantedKernel::of_metadata(&files::store().open(path)?.notebook.metadata());
             let path = path.canonicalize().map_err(|error| CliError::unreadable(path, &error))?;
             let SessionKey { id, cwd } = SessionKey::of_notebook(&path);
-            let kind = Kind::Notebook { path };
+            let kind = SessionKind::Notebook { path };
             let session = SessionName { id, cwd: Some(cwd.clone()) };
             return Ok(Place { session, here: cwd, kind, wanted, is_owned: false });
         }
         let here = working_folder(None)?;
         let is_owned = self.session.is_none();
         let id = self.session.clone().unwrap_or_else(|| format!("repl-{}", std::process::id()));
-        let (session, kind) = (SessionName { id, cwd: None }, Kind::Terminal);
-        Ok(Place { session, here, kind, wanted: Wanted::default(), is_owned })
+        let (session, kind) = (SessionName { id, cwd: None }, SessionKind::Terminal);
+        Ok(Place { session, here, kind, wanted: WantedKernel::default(), is_owned })
     }
 }
 

@@ -11,7 +11,7 @@ use cellist_output::ranges;
 use cellist_platform::Variables;
 use cellist_session::cells::Selection;
 use cellist_session::execution::{CellReport, RunReport, Status};
-use cellist_session::orders::{KernelRequest, Running, Wanted};
+use cellist_session::orders::{KernelRequest, RunningKernel, WantedKernel};
 use cellist_settings::Settings;
 use cellist_store::Use;
 use clap::Args;
@@ -132,16 +132,16 @@ impl Arguments {
     }
 
     /// The kernel to run on.
-    fn kernel(&self, wanted: Wanted) -> Result<KernelRequest, CliError> {
+    fn kernel(&self, wanted: WantedKernel) -> Result<KernelRequest, CliError> {
         let request = self.particular.request()?;
         let whole = || std::path::absolute(&self.notebook).unwrap_or(self.notebook.clone());
-        let joined = self.join.then(|| Running::OfNotebook(whole()));
+        let joined = self.join.then(|| RunningKernel::OfNotebook(whole()));
         let folders = std::env::current_dir().into_iter().collect();
         Ok(KernelRequest { folders, wanted, running: request.running.or(joined), ..request })
     }
 
     /// The language of the notebook's code, as far as it is known before a kernel is there.
-    fn language(&self, wanted: &Wanted) -> String {
+    fn language(&self, wanted: &WantedKernel) -> String {
         let said = wanted.language.clone().filter(|_| self.particular.kernel.is_none());
         said.unwrap_or_else(|| "python".to_owned())
     }

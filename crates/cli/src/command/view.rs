@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use cellist_host::{CallRequest, SessionName};
 use cellist_output::Ansi;
 use cellist_session::execution::Reading;
-use cellist_session::orders::{KernelRequest, Wanted};
-use cellist_session::sessions::{Kind, RunRules, SessionKey};
+use cellist_session::orders::{KernelRequest, WantedKernel};
+use cellist_session::sessions::{RunRules, SessionKey, SessionKind};
 use cellist_settings::Settings;
 use cellist_tui::NotebookViewer;
 use clap::Args;
@@ -49,13 +49,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     needs_terminal("view")?;
     let target = Target { path: arguments.notebook.clone(), part: None };
     target.check_name()?;
-    let wanted = Wanted::of_metadata(&files::store().open(&target.path)?.notebook.metadata());
+    let wanted = WantedKernel::of_metadata(&files::store().open(&target.path)?.notebook.metadata());
     let path = target.path.canonicalize().map_err(|error| CliError::unreadable(&target.path, &error))?;
     let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
     let settings = arguments.flags.settings(&folder)?.settings;
     let paint = Paint::for_stdout(When::Auto);
     let key = SessionKey::of_notebook(&path);
-    let kind = Kind::Notebook { path: path.clone() };
+    let kind = SessionKind::Notebook { path: path.clone() };
     let viewing = NotebookViewer {
         call: call(
             &settings,
@@ -96,7 +96,7 @@ pub(crate) fn call(
     settings: &Settings,
     session: SessionName,
     here: PathBuf,
-    kind: Kind,
+    kind: SessionKind,
     kernel: KernelRequest,
 ) -> CallRequest {
     CallRequest {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use cellist_output::{Ansi, clean};
 use cellist_session::execution::{CellReport, Status};
-use cellist_session::sessions::Step;
+use cellist_session::sessions::CellStep;
 use cellist_settings::Images;
 use cellist_tui::{
     BlockDetail, BlockSource, BlockState, CellBlock, ImageProtocol, ImageSupport, OutputPiece, RenderOptions,
@@ -27,7 +27,7 @@ pub(super) struct Live {
     images: Images,
     /// Found out when the first picture comes.
     picturing: OnceCell<ImageSupport>,
-    step: Option<Step>,
+    step: Option<CellStep>,
     language: String,
     since: Instant,
     showing: Showing,
@@ -51,7 +51,7 @@ impl Live {
         }
     }
 
-    pub(super) fn start(&mut self, step: Step, at: Instant) -> String {
+    pub(super) fn start(&mut self, step: CellStep, at: Instant) -> String {
         self.step = Some(step);
         self.since = at;
         self.showing = Showing::default();
@@ -123,7 +123,7 @@ impl Live {
         self.clear() + &to_terminal(&drawn, self.paint.is_on()) + "\n"
     }
 
-    fn block(&self, step: &Step) -> CellBlock {
+    fn block(&self, step: &CellStep) -> CellBlock {
         let source = match step.source.trim().is_empty() {
             true => BlockSource::Hidden,
             false => BlockSource::Code { text: step.source.clone(), language: self.language.clone() },
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn what_was_drawn_is_taken_away_again() {
         let (cell, source) = (String::new(), String::new());
-        let step = Step { index: 3, cell, position: 1, count: 4, title: "fit".into(), source };
+        let step = CellStep { index: 3, cell, position: 1, count: 4, title: "fit".into(), source };
         let mut live = Live::new(Paint::never(), Images::Off, "python".into());
         let now = Instant::now();
         let first = live.start(step, now);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cellist_session::execution::{CellReport, Status};
-use cellist_session::sessions::Step;
+use cellist_session::sessions::CellStep;
 
 use crate::clock::format_duration;
 use crate::paint::{Ink, Paint, visible};
@@ -12,7 +12,7 @@ use crate::paint::{Ink, Paint, visible};
 const LONGEST_LINE: usize = 4000;
 
 /// What is said when a cell begins.
-pub(super) fn opening(step: &Step, paint: Paint) -> String {
+pub(super) fn opening(step: &CellStep, paint: Paint) -> String {
     let head = format!("[{}/{}] cell {}", step.position + 1, step.count, step.index);
     format!("{} {}\n", paint.line(Ink::Position, &head), title(&step.title))
 }

@@ -27,7 +27,7 @@ fn what_commands_did_is_told_and_taken_back_one_by_one() {
     assert_eq!((&undone["undone"][0]["number"], &undone["written"]), (&json!(0), &json!(true)));
     assert_eq!(desk.sources(), ["one\nmore", "two", "three"]);
     let nothing = desk.run(&["undo", "nb.ipynb"]);
-    assert!(nothing.exit == 2 && nothing.err.contains("there is no change to take back"), "{nothing:?}");
+    assert!(nothing.exit == 2 && nothing.err.contains("there is no change to undo"), "{nothing:?}");
     // And brought again: the last entry is the one that took the first one back.
     let last = desk.json(&["history", "nb.ipynb"])["entries"][0]["number"].to_string();
     assert_eq!(desk.run(&["undo", "nb.ipynb", "--entry", &last]).exit, 0);
@@ -50,7 +50,7 @@ fn a_turn_is_taken_back_whole_or_shown_with_what_stands_in_its_way() {
     assert_eq!(desk.run(&["undo", "nb.ipynb", "--turn", &turn]).exit, 0);
     assert_eq!(desk.read("nb.ipynb"), before);
     let again = desk.run(&["undo", "nb.ipynb", "--turn", &turn]);
-    assert!(again.exit == 2 && again.err.contains("has been taken back already"), "{again:?}");
+    assert!(again.exit == 2 && again.err.contains("is already undone"), "{again:?}");
     assert_eq!(desk.run(&["undo", "nb.ipynb", "--turn", "t99"]).exit, 2);
     assert_eq!(desk.run(&["history", "missing.ipynb"]).exit, 2);
 }

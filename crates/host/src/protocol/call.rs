@@ -7,7 +7,7 @@ use std::time::Duration;
 use cellist_kernel::order::Order;
 use cellist_platform::FailureKind;
 use cellist_session::orders::KernelRequest;
-use cellist_session::sessions::{Code, Kind, OwnerId, RunRules, SessionCall, SessionKey};
+use cellist_session::sessions::{Code, OwnerId, RunRules, SessionCall, SessionKey, SessionKind};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Failure;
@@ -33,7 +33,7 @@ pub struct CallRequest {
     /// The kernel of a new session. The client's environment supplies the rest.
     pub kernel: KernelRequest,
     /// The purpose of a new session.
-    pub kind: Kind,
+    pub kind: SessionKind,
     /// Whether the session ends with its client. Otherwise it ends after its idle timeout.
     pub is_owned: bool,
     /// The code.
@@ -108,7 +108,7 @@ mod tests {
             session: SessionName { id: "s".into(), cwd: None },
             here: "/work".into(),
             kernel: KernelRequest { is_particular, ..KernelRequest::default() },
-            kind: Kind::Tool,
+            kind: SessionKind::Tool,
             is_owned: false,
             cells: Vec::new(),
             soft_wait: Duration::ZERO,

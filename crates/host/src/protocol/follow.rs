@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use cellist_live::{Activity, Actor, CellText, Change, LastRun, Review, View};
+use cellist_live::{Activity, Actor, CellText, Change, DocumentView, LastRun, Review};
 use cellist_notebook::CellId;
 use serde::{Deserialize, Serialize};
 
@@ -102,8 +102,8 @@ pub struct NotebookStatus {
     pub notices: Vec<String>,
 }
 
-impl From<&View> for NotebookStatus {
-    fn from(view: &View) -> NotebookStatus {
+impl From<&DocumentView> for NotebookStatus {
+    fn from(view: &DocumentView) -> NotebookStatus {
         NotebookStatus { saved: view.saved, problem: view.problem.clone(), notices: view.notices.clone() }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cellist_kernel::order::Order;
 use cellist_session::execution::{Cancel, Status};
 use cellist_session::orders::{self, KernelRequest, StageLog, Stages};
-use cellist_session::sessions::{CallView, Kind, SessionError, SessionKey, Ticket};
+use cellist_session::sessions::{CallView, SessionError, SessionKey, SessionKind, Ticket};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -122,7 +122,7 @@ impl HostService {
         mut cancel: Cancel,
     ) -> Result<Reply, Failure> {
         let CallPlacement { key, order, stages } = self.place(client, &call, &mut cancel).await?;
-        let (mut is_watched, is_notebook) = (call.is_watched, matches!(call.kind, Kind::Notebook { .. }));
+        let (mut is_watched, is_notebook) = (call.is_watched, matches!(call.kind, SessionKind::Notebook { .. }));
         let patience = sleep(call.soft_wait);
         tokio::pin!(patience);
         let (mut is_patient, mut is_withdrawn) = (true, false);
@@ -141,7 +141,7 @@ impl HostService {
                 report = &mut done => break report?,
                 // The code goes on in the background.
                 report = &mut overdue => break report,
-                wish = cancel.wish() => canceller.pass_on(wish),
+                request = cancel.next_request() => canceller.pass_on(request),
                 () = &mut patience, if is_patient => is_patient = false,
                 true = wait_until_behind(&mut waiting), if !is_patient && !is_withdrawn => {
                     is_withdrawn = true;
@@ -169,7 +169,7 @@ async fn wait_or_cancel(
         tokio::select! {
             biased;
             report = &mut done => return report,
-            wish = cancel.wish() => ticket.canceller().pass_on(wish),
+            request = cancel.next_request() => ticket.canceller().pass_on(request),
         }
     }
 }

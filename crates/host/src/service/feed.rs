@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use cellist_live::{CellState, Document, DocumentError, Effect, Review, View, Was, cells_of};
+use cellist_live::{CellState, Document, DocumentError, DocumentView, Effect, Review, Was, cells_of};
 use cellist_notebook::{CellId, Notebook};
 use cellist_platform::FailureKind;
 use cellist_session::execution::Cancel;
@@ -45,7 +45,7 @@ struct NotebookFeed {
     client: ServiceClient,
     form: OutputForm,
     known: SentState,
-    views: watch::Receiver<Arc<View>>,
+    views: watch::Receiver<Arc<DocumentView>>,
     sessions: watch::Receiver<()>,
     presence: watch::Receiver<()>,
     /// The time of the last check.
@@ -278,7 +278,7 @@ fn if_changed<T: PartialEq + Clone>(known: &mut T, now: T) -> Option<T> {
     })
 }
 
-fn conditions(view: &View) -> BTreeMap<CellId, CellCondition> {
+fn conditions(view: &DocumentView) -> BTreeMap<CellId, CellCondition> {
     let condition = |(cell, CellState { activity, last, stale }): (CellId, CellState)| {
         (cell, CellCondition { activity, last, stale: stale.iter().map(Stale::words).collect() })
     };

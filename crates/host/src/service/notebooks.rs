@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cellist_live::{Author, Document, DocumentError, Edited, Refusal, View};
+use cellist_live::{Author, Document, DocumentError, DocumentView, Edited, SubmissionRefusal};
 use cellist_notebook::{CellId, Ids, Notebook, OnConflict, Revision, Snapshot, merge};
 use cellist_output::{Ansi, clean};
 use cellist_platform::FailureKind;
@@ -180,7 +180,7 @@ fn edited_reply<T>(edited: Edited<T>, add: impl FnOnce(T, &mut EditReply)) -> No
     NotebookReply::Edited(Box::new(reply))
 }
 
-fn state(view: &View, notebook: Arc<Notebook>) -> NotebookState {
+fn state(view: &DocumentView, notebook: Arc<Notebook>) -> NotebookState {
     NotebookState {
         version: view.version,
         problem: view.problem.clone(),
@@ -192,11 +192,11 @@ fn state(view: &View, notebook: Arc<Notebook>) -> NotebookState {
 /// Converts a refusal that a client can handle into a reply. All other errors are failures.
 fn refusal(error: DocumentError) -> Result<NotebookReply, Failure> {
     match error {
-        DocumentError::Refused(Refusal::Behind { version, changes }) => {
+        DocumentError::Refused(SubmissionRefusal::Behind { version, changes }) => {
             let changes = changes.into_iter().map(Arc::unwrap_or_clone).collect();
             Ok(NotebookReply::Behind { version, changes })
         }
-        DocumentError::Refused(Refusal::TooFar { .. }) => Ok(NotebookReply::TooFar),
+        DocumentError::Refused(SubmissionRefusal::TooFar { .. }) => Ok(NotebookReply::TooFar),
         error => Err(error.into()),
     }
 }

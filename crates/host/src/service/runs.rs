@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use cellist_live::{Batch, Document, RunError};
+use cellist_live::{CellBatch, Document, RunError};
 use cellist_notebook::CellId;
 use cellist_output::{Ansi, Limits};
 use cellist_platform::FailureKind;
 use cellist_session::execution::{Cancel, Canceller, Reader, Reading};
-use cellist_session::orders::{CannotOrder, KernelRequest, Wanted};
-use cellist_session::sessions::{Kind, RunFeed, RunRules, RunState, SessionCall, SessionKey};
+use cellist_session::orders::{CannotOrder, KernelRequest, WantedKernel};
+use cellist_session::sessions::{RunFeed, RunRules, RunState, SessionCall, SessionKey, SessionKind};
 use cellist_settings::KernelMode;
 use tokio::sync::watch;
 
@@ -41,14 +41,14 @@ impl HostService {
     ) -> Result<Reply, Failure> {
         let NotebookRunRequest { path, cells, call, allow_errors, max_output, timing, author } = run;
         let is_watched = call.is_watched;
-        let passes = matches!(call.kind, Kind::Run { .. });
+        let passes = matches!(call.kind, SessionKind::Run { .. });
         let CallPlacement { key, order, stages } = self.place(client, &call, &mut cancel).await?;
         let attached = key.clone();
         let document = self.documents.open(&path).await?;
         let call = call.into_session_call(key.clone(), order, client.owner().clone());
         let feed = RunFeed::default();
         let mut states = feed.watch();
-        let batch = Batch { cells, call, allow_errors, max_output, timing, feed };
+        let batch = CellBatch { cells, call, allow_errors, max_output, timing, feed };
         let (canceller, stop) = Cancel::channel();
         let mut bound = CancelOnDrop(passes.then(|| canceller.clone()));
         let sessions = self.sessions.clone();
@@ -81,7 +81,7 @@ impl HostService {
                     report.notices.splice(0..0, stages.take());
                     return Ok(Reply::Ran(Box::new(report)));
                 }
-                wish = cancel.wish() => canceller.pass_on(wish),
+                request = cancel.next_request() => canceller.pass_on(request),
                 changed = states.changed(), if is_open => {
                     is_open = changed.is_ok();
                     tell(&states.borrow_and_update());
@@ -134,7 +134,7 @@ impl HostService {
         client: &ServiceClient,
         document: &Document,
         cells: Vec<CellId>,
-    ) -> Result<Batch, Failure> {
+    ) -> Result<CellBatch, Failure> {
         let key = SessionKey::of_notebook(document.path());
         let (environment, home) = (client.environment(), self.documents.store().home().clone());
         let (own, folder) = (Arc::clone(&environment), key.cwd.clone());
@@ -144,7 +144,7 @@ impl HostService {
         let order = match self.sessions.order(&key) {
             Some(order) => order,
             None => {
-                let wanted = Wanted::of_metadata(&document.view().notebook.metadata());
+                let wanted = WantedKernel::of_metadata(&document.view().notebook.metadata());
                 let folders = vec![client.page()?.folder()];
                 let request = KernelRequest { folders, wanted, ..KernelRequest::default() };
                 Arc::new(self.order(client, &key, request, &StageLines::default()).await?)
@@ -152,8 +152,8 @@ impl HostService {
         };
         let reading = Reading { limits: Limits::for_screen(), ansi: Ansi::Remove, reader: Reader::Person };
         let rules = RunRules { mode: KernelMode::Session, ..RunRules::new(&settings, reading) };
-        let kind = Kind::Notebook { path: document.path().to_owned() };
-        Ok(Batch {
+        let kind = SessionKind::Notebook { path: document.path().to_owned() };
+        Ok(CellBatch {
             cells,
             call: SessionCall::new(key, kind, order, rules),
             allow_errors: false,

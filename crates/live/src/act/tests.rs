@@ -11,7 +11,7 @@ fn notebook(cells: &[(&str, &str)]) -> Notebook {
     notebook
 }
 
-/// The cells of a notebook that a client has, by name and source.
+/// Applies an effect to a client's list of cells.
 fn follow(cells: &mut Vec<(CellId, String)>, effect: &Effect) {
     let at =
         |cells: &[(CellId, String)], id: &CellId| cells.iter().position(|(known, _)| known == id).unwrap();
@@ -56,7 +56,7 @@ fn some_cells() -> impl Strategy<Value = Vec<(String, String)>> {
 
 proptest! {
     #[test]
-    fn who_follows_what_is_told_comes_to_the_same_cells(old in some_cells(), new in some_cells()) {
+    fn following_the_effects_gives_the_same_cells(old in some_cells(), new in some_cells()) {
         let borrowed = |cells: &[(String, String)]| -> Notebook {
             let cells: Vec<(&str, &str)> = cells.iter().map(|(id, source)| (id.as_str(), source.as_str())).collect();
             notebook(&cells)
@@ -76,7 +76,7 @@ fn one_cell_that_moved_far_is_one_act() {
 }
 
 #[test]
-fn outputs_types_and_metadata_are_told_apart() {
+fn changes_of_outputs_types_and_metadata_are_distinguished() {
     let mut old = notebook(&[("a", "1"), ("b", "2")]);
     let output =
         cellist_output::Output::Stream { name: cellist_output::StreamName::Stdout, text: "x".into() };

@@ -1,5 +1,5 @@
-//! The JSON of a change, the same that CodeMirror reads and writes: a number for what stays, a list for what
-//! gives way, with its length first and then the lines that take its place.
+//! The JSON of a change, as CodeMirror reads and writes it. A number is a length to keep. A list is a length to
+//! delete, then the lines to insert.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::de::{Error as _, SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{ChangeSet, Part};
+use super::{ChangePart, ChangeSet};
 
 impl Serialize for ChangeSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -15,11 +15,11 @@ impl Serialize for ChangeSet {
     }
 }
 
-impl Serialize for Part {
+impl Serialize for ChangePart {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Part::Keep(length) => length.serialize(serializer),
-            Part::Replace { removed, inserted } => {
+            ChangePart::Keep(length) => length.serialize(serializer),
+            ChangePart::Replace { removed, inserted } => {
                 let mut list = serializer.serialize_seq(None)?;
                 list.serialize_element(removed)?;
                 if !inserted.is_empty() {
@@ -33,20 +33,20 @@ impl Serialize for Part {
 
 impl<'de> Deserialize<'de> for ChangeSet {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ChangeSet, D::Error> {
-        let parts: Vec<Part> = Vec::deserialize(deserializer)?;
+        let parts: Vec<ChangePart> = Vec::deserialize(deserializer)?;
         let mut change = ChangeSet::default();
         for part in parts {
             match part {
-                Part::Keep(length) => change.keep(length),
-                Part::Replace { removed, inserted } => change.put(removed, &inserted),
+                ChangePart::Keep(length) => change.keep(length),
+                ChangePart::Replace { removed, inserted } => change.put(removed, &inserted),
             }
         }
         Ok(change)
     }
 }
 
-impl<'de> Deserialize<'de> for Part {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Part, D::Error> {
+impl<'de> Deserialize<'de> for ChangePart {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ChangePart, D::Error> {
         deserializer.deserialize_any(PartVisitor)
     }
 }
@@ -54,17 +54,17 @@ impl<'de> Deserialize<'de> for Part {
 struct PartVisitor;
 
 impl<'de> Visitor<'de> for PartVisitor {
-    type Value = Part;
+    type Value = ChangePart;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a length, or a list of a length and lines")
     }
 
-    fn visit_u64<E: serde::de::Error>(self, length: u64) -> Result<Part, E> {
-        Ok(Part::Keep(checked(length)?))
+    fn visit_u64<E: serde::de::Error>(self, length: u64) -> Result<ChangePart, E> {
+        Ok(ChangePart::Keep(checked(length)?))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Part, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ChangePart, A::Error> {
         let removed: u64 = list.next_element()?.ok_or_else(|| A::Error::custom("the length is missing"))?;
         let mut inserted = String::new();
         let mut is_first = true;
@@ -77,11 +77,11 @@ impl<'de> Visitor<'de> for PartVisitor {
             }
             inserted.push_str(&line);
         }
-        Ok(Part::Replace { removed: checked(removed)?, inserted })
+        Ok(ChangePart::Replace { removed: checked(removed)?, inserted })
     }
 }
 
-/// No text is as long as this, and sums of what is smaller do not overflow.
+/// Limits lengths, so that their sums do not overflow.
 fn checked<E: serde::de::Error>(length: u64) -> Result<usize, E> {
     let length = usize::try_from(length).ok().filter(|&length| length <= u32::MAX as usize);
     length.ok_or_else(|| E::custom("the length is beyond that of any text"))

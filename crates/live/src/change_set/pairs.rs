@@ -1,39 +1,45 @@
-//! Two changes put together: one after the other, or both made on the same text at once.
+//! Composes and rebases changes.
 
-use super::{BadChange, ChangeSet, Order, Part, Place, byte_at, units};
+use super::{BadChange, ChangePart, ChangeSet, Order, UnitPosition, byte_at, units};
 
 impl ChangeSet {
-    /// This change and then `next`, as one.
+    /// Returns this change followed by `next`, as one change.
     pub fn compose(&self, next: &ChangeSet) -> Result<ChangeSet, BadChange> {
         let (expected, found) = (next.length_before(), self.length_after());
         if expected != found {
             return Err(BadChange::Length { expected, found });
         }
-        let (mut first, mut second) = (Steps::of(self), Steps::of(next));
+        let (mut first, mut second) = (ChangeSteps::of(self), ChangeSteps::of(next));
         let mut whole = ChangeSet::default();
         loop {
             match (first.next, second.next) {
                 (None, None) => return Ok(whole),
-                (Some(Step::Remove(length)), _) => {
+                (Some(ChangeStep::Remove(length)), _) => {
                     whole.put(length, "");
                     first.take(length)?;
                 }
-                (_, Some(Step::Insert(text))) => {
+                (_, Some(ChangeStep::Insert(text))) => {
                     whole.put(0, text);
                     second.take(units(text))?;
                 }
-                (Some(Step::Keep(ours)), Some(Step::Keep(theirs) | Step::Remove(theirs))) => {
+                (
+                    Some(ChangeStep::Keep(ours)),
+                    Some(ChangeStep::Keep(theirs) | ChangeStep::Remove(theirs)),
+                ) => {
                     let length = ours.min(theirs);
                     match second.next {
-                        Some(Step::Keep(_)) => whole.keep(length),
+                        Some(ChangeStep::Keep(_)) => whole.keep(length),
                         _ => whole.put(length, ""),
                     }
                     first.take(length)?;
                     second.take(length)?;
                 }
-                (Some(Step::Insert(text)), Some(Step::Keep(theirs) | Step::Remove(theirs))) => {
+                (
+                    Some(ChangeStep::Insert(text)),
+                    Some(ChangeStep::Keep(theirs) | ChangeStep::Remove(theirs)),
+                ) => {
                     let length = units(text).min(theirs);
-                    if let Some(Step::Keep(_)) = second.next {
+                    if let Some(ChangeStep::Keep(_)) = second.next {
                         whole.put(0, head(text, length)?);
                     }
                     first.take(length)?;
@@ -44,38 +50,38 @@ impl ChangeSet {
         }
     }
 
-    /// This change for the text that `other`, made on the same text, has changed already. What both put in at
-    /// one place stands in the `order` said.
+    /// Rebases this change over `other`, made on the same text. `order` decides between insertions at the same
+    /// place.
     ///
-    /// Made in either order, two changes come to the same text when each is mapped over the other and one of
-    /// them goes first. Text that one of them puts in stays, whatever the other removes around it.
+    /// Two changes give the same text in either order if each is mapped over the other with opposite orders.
+    /// Inserted text stays, even if the other change deletes around it.
     pub fn map(&self, other: &ChangeSet, order: Order) -> Result<ChangeSet, BadChange> {
         let (expected, found) = (self.length_before(), other.length_before());
         if expected != found {
             return Err(BadChange::Length { expected, found });
         }
-        let (mut ours, mut theirs) = (Steps::of(self), Steps::of(other));
+        let (mut ours, mut theirs) = (ChangeSteps::of(self), ChangeSteps::of(other));
         let mut mapped = ChangeSet::default();
         loop {
             match (ours.next, theirs.next, order) {
                 (None, None, _) => return Ok(mapped),
-                (Some(Step::Insert(text)), Some(Step::Insert(_)), Order::First) => {
+                (Some(ChangeStep::Insert(text)), Some(ChangeStep::Insert(_)), Order::First) => {
                     mapped.put(0, text);
                     ours.take(units(text))?;
                 }
-                (_, Some(Step::Insert(text)), _) => {
+                (_, Some(ChangeStep::Insert(text)), _) => {
                     mapped.keep(units(text));
                     theirs.take(units(text))?;
                 }
-                (Some(Step::Insert(text)), _, _) => {
+                (Some(ChangeStep::Insert(text)), _, _) => {
                     mapped.put(0, text);
                     ours.take(units(text))?;
                 }
                 (Some(our), Some(their), _) => {
                     let length = our.length().min(their.length());
                     match (our, their) {
-                        (Step::Keep(_), Step::Keep(_)) => mapped.keep(length),
-                        (Step::Remove(_), Step::Keep(_)) => mapped.put(length, ""),
+                        (ChangeStep::Keep(_), ChangeStep::Keep(_)) => mapped.keep(length),
+                        (ChangeStep::Remove(_), ChangeStep::Keep(_)) => mapped.put(length, ""),
                         (_, _) => {}
                     }
                     ours.take(length)?;
@@ -87,34 +93,34 @@ impl ChangeSet {
     }
 }
 
-/// What a change does next. What is put in somewhere comes before what is removed there.
+/// The next step of a change. An insertion precedes a deletion at the same place.
 #[derive(Clone, Copy)]
-enum Step<'a> {
+enum ChangeStep<'a> {
     Keep(usize),
     Remove(usize),
     Insert(&'a str),
 }
 
-impl Step<'_> {
+impl ChangeStep<'_> {
     fn length(self) -> usize {
         match self {
-            Step::Keep(length) | Step::Remove(length) => length,
-            Step::Insert(text) => units(text),
+            ChangeStep::Keep(length) | ChangeStep::Remove(length) => length,
+            ChangeStep::Insert(text) => units(text),
         }
     }
 }
 
-/// A change, step by step; a step can be taken in pieces.
-struct Steps<'a> {
-    next: Option<Step<'a>>,
-    /// What the part that `next` comes from removes behind it.
+/// Iterates over a change. A step can be consumed in parts.
+struct ChangeSteps<'a> {
+    next: Option<ChangeStep<'a>>,
+    /// The deletion that follows `next` in the same part.
     removed: usize,
-    rest: std::slice::Iter<'a, Part>,
+    rest: std::slice::Iter<'a, ChangePart>,
 }
 
-impl<'a> Steps<'a> {
-    fn of(change: &'a ChangeSet) -> Steps<'a> {
-        let mut steps = Steps { next: None, removed: 0, rest: change.parts.iter() };
+impl<'a> ChangeSteps<'a> {
+    fn of(change: &'a ChangeSet) -> ChangeSteps<'a> {
+        let mut steps = ChangeSteps { next: None, removed: 0, rest: change.parts.iter() };
         steps.advance();
         steps
     }
@@ -122,26 +128,26 @@ impl<'a> Steps<'a> {
     fn advance(&mut self) {
         let removed = std::mem::take(&mut self.removed);
         if removed > 0 {
-            self.next = Some(Step::Remove(removed));
+            self.next = Some(ChangeStep::Remove(removed));
             return;
         }
         self.next = self.rest.next().map(|part| match part {
-            Part::Keep(length) => Step::Keep(*length),
-            Part::Replace { removed, inserted } if inserted.is_empty() => Step::Remove(*removed),
-            Part::Replace { removed, inserted } => {
+            ChangePart::Keep(length) => ChangeStep::Keep(*length),
+            ChangePart::Replace { removed, inserted } if inserted.is_empty() => ChangeStep::Remove(*removed),
+            ChangePart::Replace { removed, inserted } => {
                 self.removed = *removed;
-                Step::Insert(inserted)
+                ChangeStep::Insert(inserted)
             }
         });
     }
 
-    /// Goes on by `length` units of the next step.
+    /// Consumes `length` units of the next step.
     fn take(&mut self, length: usize) -> Result<(), BadChange> {
         let left = match self.next {
             None => return Ok(()),
-            Some(Step::Keep(all)) => Step::Keep(all - length),
-            Some(Step::Remove(all)) => Step::Remove(all - length),
-            Some(Step::Insert(text)) => Step::Insert(&text[head(text, length)?.len()..]),
+            Some(ChangeStep::Keep(all)) => ChangeStep::Keep(all - length),
+            Some(ChangeStep::Remove(all)) => ChangeStep::Remove(all - length),
+            Some(ChangeStep::Insert(text)) => ChangeStep::Insert(&text[head(text, length)?.len()..]),
         };
         if left.length() == 0 {
             self.advance();
@@ -154,7 +160,7 @@ impl<'a> Steps<'a> {
 
 fn head(text: &str, length: usize) -> Result<&str, BadChange> {
     match byte_at(text, length) {
-        Place::At(end) => Ok(&text[..end]),
-        Place::Inside | Place::Beyond => Err(BadChange::CutsCharacter { at: length }),
+        UnitPosition::At(end) => Ok(&text[..end]),
+        UnitPosition::Inside | UnitPosition::Beyond => Err(BadChange::CutsCharacter { at: length }),
     }
 }

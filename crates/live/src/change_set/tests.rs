@@ -9,7 +9,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(characters, 0..24).prop_map(|characters| characters.into_iter().collect())
 }
 
-/// A change of a text, from numbers that say where and words that say what.
+/// Builds a change of a text from random positions and words.
 fn change_of(text: &str, choices: &[(u8, u8, String)]) -> ChangeSet {
     let mut borders = vec![0];
     for character in text.chars() {
@@ -104,8 +104,8 @@ proptest! {
     }
 }
 
-/// What CodeMirror made of two changes `a` and `b` of one text, and of `c` after `a`. The changes at once only put
-/// in or remove: where both replace the same characters, CodeMirror has an order of its own.
+/// CodeMirror's results for concurrent changes `a` and `b`, and for `c` after `a`. The concurrent changes only
+/// insert or delete: CodeMirror orders overlapping replacements differently.
 #[derive(Deserialize)]
 struct Observed {
     doc: String,
@@ -121,7 +121,7 @@ struct Observed {
 }
 
 #[test]
-fn changes_do_what_they_do_in_codemirror() {
+fn changes_behave_like_codemirrors() {
     let observed: Vec<Observed> = serde_json::from_str(include_str!("codemirror.json")).unwrap();
     for one in observed {
         let Observed { doc, a, b, c, .. } = &one;

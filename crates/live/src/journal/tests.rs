@@ -11,7 +11,7 @@ fn edited(cell: &str, before: &str, after: &str) -> Vec<Act> {
 }
 
 #[test]
-fn what_a_person_types_in_one_go_is_one_entry_and_what_an_agent_does_is_one_each() {
+fn continuous_typing_is_one_entry_and_each_agent_edit_is_its_own() {
     let mut journal = Journal::default();
     let (ann, bot) = (author(ActorKind::Person, "ann"), author(ActorKind::Agent, "bot"));
     journal.note(&ann, edited("a", "", "x"), Vec::new(), 0);
@@ -29,7 +29,7 @@ fn what_a_person_types_in_one_go_is_one_entry_and_what_an_agent_does_is_one_each
 }
 
 #[test]
-fn a_turn_is_what_its_author_says_or_what_follows_closely() {
+fn a_turn_is_named_by_its_author_or_formed_by_close_changes() {
     let mut journal = Journal::default();
     let bot = author(ActorKind::Agent, "bot");
     let said = Author { turn: Some("mine".into()), ..bot.clone() };
@@ -43,7 +43,7 @@ fn a_turn_is_what_its_author_says_or_what_follows_closely() {
 }
 
 #[test]
-fn what_was_taken_back_is_not_taken_back_again_unless_it_came_back() {
+fn an_undone_change_is_undone_again_only_after_a_redo() {
     let mut journal = Journal::default();
     let ann = author(ActorKind::Person, "ann");
     journal.note(&ann, edited("a", "", "x"), Vec::new(), 0);

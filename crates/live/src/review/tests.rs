@@ -25,13 +25,14 @@ fn waiting(state: &State) -> Vec<&str> {
 }
 
 #[test]
-fn what_agents_change_waits_with_what_was_there_before_and_what_people_change_does_not() {
+fn agent_changes_wait_for_review_with_the_old_text_and_changes_by_people_do_not() {
     let mut state = state(&["1\n2\n3", "x"]);
     perform(&mut state, &ann(), &[edit("b", "y")]);
     perform(&mut state, &bot("t"), &[edit("a", "one\n2\n3")]);
     perform(&mut state, &bot("t"), &[edit("a", "uno\n2\n3")]);
     assert_eq!((waiting(&state), was(&state, "a")), (vec!["a"], Some("1\n2\n3".into())));
-    // Elsewhere in the cell it is a person's own; among the agent's lines it is part of what waits.
+    // Elsewhere in the cell, an edit is the person's own; among the agent's lines it becomes part of the pending
+    // change.
     perform(&mut state, &ann(), &[edit("a", "uno\n2\ndrei")]);
     assert_eq!(was(&state, "a"), Some("1\n2\ndrei".into()));
     perform(&mut state, &ann(), &[edit("a", "uno!\n2\ndrei")]);
@@ -124,7 +125,7 @@ fn without_review_nothing_waits() {
 }
 
 #[test]
-fn what_a_person_deletes_or_brings_back_waits_no_more_and_the_rest_survives_a_journey() {
+fn cells_deleted_or_restored_by_a_person_leave_review_and_the_rest_survives_serialization() {
     let mut state = state(&["1", "2", "3"]);
     let delete = |name: &str| Operation::Delete { cell: CellRef::Name(name.into()) };
     perform(&mut state, &bot("t"), &[edit("a", "one"), delete("b"), edit("c", "three")]);

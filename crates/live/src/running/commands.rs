@@ -1,26 +1,26 @@
-//! What a run asks of the open notebook. Others see it a little later, so that a run of many short cells does not show
-//! each of its steps.
+//! Commands of a run to the open notebook. Their views are published a little later, so that many short cells do
+//! not publish each step.
 
 use cellist_notebook::CellId;
 use cellist_session::execution::RunOutputs;
 
 use crate::actor::Author;
 use crate::condition::CellRun;
-use crate::document::{Document, DocumentError, Then};
+use crate::document::{Document, DocumentError, SaveNeed};
 use crate::schedule::Urgency;
 use crate::state::{BegunCell, EndedCell};
 
 impl Document {
-    /// The newest source of a cell, which runs from now on; `None` when it is gone or holds no code any more.
+    /// Starts a cell and returns its newest source; `None` if it is deleted or not a code cell.
     pub(super) async fn begin_cell(
         &self,
         cell: CellId,
         run: CellRun,
     ) -> Result<Option<BegunCell>, DocumentError> {
-        self.ask_quietly(move |state, _| (state.begin_cell(&cell, run), Then::Nothing)).await
+        self.ask_quietly(move |state, _| (state.begin_cell(&cell, run), SaveNeed::Nothing)).await
     }
 
-    /// Writes what a run has shown since the last time into the notebook. `cell` is the one that runs.
+    /// Writes the new outputs of a run into the notebook. `cell` is the running one.
     pub(super) async fn show_run(
         &self,
         cell: &CellId,
@@ -29,7 +29,7 @@ impl Document {
     ) -> Result<(), DocumentError> {
         let (cell, outputs, author) = (cell.clone(), outputs.clone(), author.clone());
         self.ask(move |state, now| {
-            (state.show_run(&cell, &outputs, &author, now), Then::Save(Urgency::Later))
+            (state.show_run(&cell, &outputs, &author, now), SaveNeed::Save(Urgency::Later))
         })
         .await
     }
@@ -43,7 +43,7 @@ impl Document {
     ) -> Result<(), DocumentError> {
         let (outputs, author) = (outputs.clone(), author.clone());
         self.ask_quietly(move |state, now| {
-            (state.end_cell(ended, &outputs, &author, now), Then::Save(Urgency::Ended))
+            (state.end_cell(ended, &outputs, &author, now), SaveNeed::Save(Urgency::Ended))
         })
         .await
     }

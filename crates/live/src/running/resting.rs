@@ -1,10 +1,10 @@
-//! The mark of cells that wait or run, which goes away with their run.
+//! Resets the marks of queued and running cells at the end of a run.
 
 use cellist_notebook::CellId;
 
 use crate::document::{Document, DocumentError};
 
-/// Cells that wait or run, until it is dropped.
+/// Marks cells as idle on drop.
 pub(super) struct Resting<'a> {
     pub(super) document: &'a Document,
     pub(super) cells: &'a [CellId],

@@ -11,7 +11,7 @@ use cellist_store::receipts::Stale;
 use testkit::Scratch;
 
 use super::*;
-use crate::{Activity, Actor, ActorKind, Documents, Op, Submission, View};
+use crate::{Activity, Actor, ActorKind, DocumentView, Documents, Op, Submission};
 use kernels::{Kernels, call};
 
 struct Desk {
@@ -32,13 +32,13 @@ impl Desk {
         Desk::of(notebook.to_bytes(), Kernels::new()).await
     }
 
-    /// A notebook with these bytes.
+    /// A notebook from these bytes.
     async fn of(notebook: Vec<u8>, kernels: Kernels) -> Desk {
         let scratch = Scratch::new();
         let path = scratch.write("nb.ipynb", notebook);
         let documents = Documents::new(Store::new(Home::at(scratch.path().join("home"))));
         let document = documents.open(&path).await.unwrap();
-        kernels.sessions.tell_notebooks(Arc::new(documents.clone()));
+        kernels.sessions.set_notebooks(Arc::new(documents.clone()));
         Desk { scratch, documents, document, kernels }
     }
 
@@ -49,7 +49,7 @@ impl Desk {
     async fn run_until(&self, cells: &[&str], cancel: Cancel) -> RunReport {
         let key = SessionKey::of_notebook(self.document.path());
         let batch = batch(cells);
-        let batch = Batch { call: SessionCall { key, ..batch.call }, ..batch };
+        let batch = CellBatch { call: SessionCall { key, ..batch.call }, ..batch };
         self.document.run(&self.kernels.sessions, batch, ann(), cancel).await.unwrap()
     }
 
@@ -59,7 +59,7 @@ impl Desk {
         self.document.submit(submission, ann()).await.unwrap();
     }
 
-    /// What the outputs of each cell say, in the file.
+    /// The output texts of each cell, in the file.
     fn texts(&self) -> Vec<String> {
         let bytes = std::fs::read(self.scratch.path().join("nb.ipynb")).unwrap();
         testkit::validate_bytes(&bytes).unwrap();
@@ -73,8 +73,8 @@ impl Desk {
     }
 }
 
-fn batch(cells: &[&str]) -> Batch {
-    Batch {
+fn batch(cells: &[&str]) -> CellBatch {
+    CellBatch {
         cells: cells.iter().map(|cell| CellId::from(*cell)).collect(),
         call: call("nb"),
         allow_errors: false,
@@ -95,11 +95,11 @@ fn texts(notebook: &Notebook) -> Vec<String> {
     notebook.cells().iter().map(text).collect()
 }
 
-fn activity(view: &View, cell: &str) -> Activity {
+fn activity(view: &DocumentView, cell: &str) -> Activity {
     view.cells().get(&CellId::from(cell)).map_or(Activity::Idle, |state| state.activity)
 }
 
-fn stale(view: &View, cell: &str) -> Vec<Stale> {
+fn stale(view: &DocumentView, cell: &str) -> Vec<Stale> {
     view.cells().get(&CellId::from(cell)).map(|state| state.stale.clone()).unwrap_or_default()
 }
 
@@ -122,7 +122,7 @@ async fn cells_run_in_order_and_their_outputs_and_states_are_in_the_notebook_and
 }
 
 #[tokio::test]
-async fn what_runs_is_the_newest_text_and_one_that_is_edited_or_deleted_meanwhile_does_no_harm() {
+async fn cells_run_their_newest_text_and_survive_edits_and_deletions() {
     let desk = Arc::new(Desk::new(&["out a\nhang", "out b", "out c"]).await);
     let (canceller, cancel) = Cancel::channel();
     let running = tokio::spawn({
@@ -130,7 +130,7 @@ async fn what_runs_is_the_newest_text_and_one_that_is_edited_or_deleted_meanwhil
         async move { desk.run_until(&["a", "b", "c"], cancel).await }
     });
     let mut views = desk.document.watch();
-    let shows = |view: &View| texts(&view.notebook)[0] == "a";
+    let shows = |view: &DocumentView| texts(&view.notebook)[0] == "a";
     let view = views.wait_for(|view| shows(view)).await.unwrap().clone();
     assert_eq!((activity(&view, "a"), activity(&view, "b")), (Activity::Running, Activity::Pending));
     desk.submit(Op::Write { cell: "a".into(), source: "edited".into() }).await;
@@ -141,7 +141,7 @@ async fn what_runs_is_the_newest_text_and_one_that_is_edited_or_deleted_meanwhil
     let view = desk.document.view();
     assert_eq!(stale(&view, "a"), [Stale::Edited]);
     assert_eq!((desk.texts(), activity(&view, "c")), (vec!["a".to_owned(), String::new()], Activity::Idle));
-    // Edited before its turn, it runs as it is then.
+    // A cell edited before its turn runs with the new text.
     desk.submit(Op::Write { cell: "c".into(), source: "out new".into() }).await;
     let report = desk.run(&["b", "c"]).await;
     assert_eq!((report.cells.len(), desk.texts()[1].as_str()), (1, "new"));
@@ -188,7 +188,7 @@ async fn a_cell_that_is_deleted_while_it_runs_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn the_first_failure_ends_a_run_and_what_it_says_is_kept() {
+async fn the_first_failure_ends_a_run_and_keeps_its_error() {
     let desk = Desk::new(&["out a", "raise ValueError no", "out never"]).await;
     let report = desk.run(&["a", "b", "c"]).await;
     assert_eq!(
@@ -202,7 +202,7 @@ async fn the_first_failure_ends_a_run_and_what_it_says_is_kept() {
 }
 
 #[tokio::test]
-async fn what_ran_is_stale_when_the_kernel_is_gone_or_a_cell_above_ran_later() {
+async fn a_cell_is_stale_without_its_kernel_or_after_a_later_run_above() {
     let desk = Desk::new(&["out a", "out b", "die"]).await;
     desk.run(&["a", "b"]).await;
     desk.run(&["a"]).await;
@@ -236,7 +236,7 @@ async fn a_run_that_is_dropped_leaves_no_cell_waiting() {
         _ = desk.run(&["a", "b"]) => unreachable!("it hangs"),
         _ = views.wait_for(|view| activity(view, "a") == Activity::Running) => {}
     }
-    let waits = |view: &View| ["a", "b"].iter().any(|cell| activity(view, cell) != Activity::Idle);
+    let waits = |view: &DocumentView| ["a", "b"].iter().any(|cell| activity(view, cell) != Activity::Idle);
     views.wait_for(|view| !waits(view)).await.unwrap();
     desk.close().await;
 }
@@ -245,7 +245,7 @@ async fn a_run_that_is_dropped_leaves_no_cell_waiting() {
 async fn an_empty_cell_that_was_queued_does_not_wait_for_ever() {
     let desk = Desk::new(&["out a", ""]).await;
     let cells: Vec<CellId> = vec!["a".into(), "b".into()];
-    // As a page does before the turn of its run has come.
+    // Like a page before the turn of its run.
     desk.document.mark_waiting(cells).await.unwrap();
     desk.run(&["a", "b"]).await;
     for cell in ["a", "b"] {
@@ -275,7 +275,7 @@ async fn a_cell_that_the_session_refuses_does_not_lose_the_report_of_those_befor
     let desk = Desk::new(&["out a", "out b", "out c"]).await;
     let (mill, batch) = (Arc::clone(&desk.kernels.mill), batch(&["a", "b", "c"]));
     let mut states = batch.feed.watch();
-    // Kills the kernel when a cell has ended, and lets no other start.
+    // Kills the kernel when a cell has ended, and makes the next start fail.
     let sabotage = async {
         let has_ended = |state: &RunState| matches!(state.events.last(), Some(RunEvent::Ended(_)));
         states.wait_for(has_ended).await.unwrap();

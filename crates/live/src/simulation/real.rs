@@ -1,5 +1,5 @@
-//! The same with a real file, a real watch on its folder and tasks that really run at once. What each one does follows
-//! from a seed; in which order it happens does not.
+//! The simulation with a real file, a real folder watch and concurrent tasks. The actions follow from a seed; their
+//! order does not.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -12,14 +12,14 @@ use testkit::Scratch;
 use tokio::time::sleep;
 
 use super::{Chance, Letters, Replica, some_op, typed};
-use crate::{Actor, ActorKind, Author, Document, DocumentError, Documents, Refusal};
+use crate::{Actor, ActorKind, Author, Document, DocumentError, Documents, SubmissionRefusal};
 
 const STEPS: usize = 150;
 const WRITES: usize = 15;
 
 type Shared = Arc<Mutex<Letters>>;
 
-/// A client: edits its copy, sends, hears, and loses its connection now and then.
+/// A client: edits its copy, sends and receives, and sometimes loses its connection.
 async fn client(document: Document, number: u64, seed: u64, letters: Shared) -> Replica {
     let name = format!("client{number}");
     let author: Author = Actor::new(ActorKind::Person, &name).into();
@@ -42,7 +42,7 @@ async fn client(document: Document, number: u64, seed: u64, letters: Shared) -> 
     replica
 }
 
-/// Sends what there is to send. Who is impatient does not wait for the answer.
+/// Sends pending changes. An impatient client does not wait for the reply.
 async fn send(document: &Document, replica: &mut Replica, author: &Author, is_impatient: bool) {
     let Some(submission) = replica.outgoing() else { return };
     let answer = {
@@ -56,13 +56,13 @@ async fn send(document: &Document, replica: &mut Replica, author: &Author, is_im
     }
     match answer.await.unwrap() {
         Ok(_) => {}
-        Err(DocumentError::Refused(Refusal::Behind { changes, .. })) => {
+        Err(DocumentError::Refused(SubmissionRefusal::Behind { changes, .. })) => {
             replica.unsent();
             for change in changes {
                 replica.receive(&change).unwrap();
             }
         }
-        Err(DocumentError::Refused(Refusal::BadName { .. })) => replica.unsent(),
+        Err(DocumentError::Refused(SubmissionRefusal::BadName { .. })) => replica.unsent(),
         Err(error) => panic!("{error}"),
     }
 }
@@ -73,7 +73,7 @@ async fn hear(document: &Document, replica: &mut Replica) {
     }
 }
 
-/// Another process of ours that changes the file beside the open notebook.
+/// Another process of cellist that changes the file beside the open notebook.
 fn writer(store: &Store, path: &Path, seed: u64, letters: &Shared) {
     let mut chance = Chance(seed * 31 + 9);
     for _ in 0..WRITES {
@@ -119,7 +119,7 @@ async fn with_a_real_file_all_copies_come_to_the_same_and_no_letter_is_lost() {
     }
     writing.await.unwrap();
 
-    // Until everything that was sent has arrived, and what is in the file has been seen.
+    // Waits until all submissions have arrived and the file has been read.
     let author: Author = Actor::new(ActorKind::Person, "all").into();
     let deadline = std::time::Instant::now() + Duration::from_secs(60);
     loop {

@@ -1,4 +1,4 @@
-//! Late output that comes while the session of the notebook has nothing to do: it goes into the cells that wrote it.
+//! Late output of an idle session: it goes into the cells that wrote it.
 
 use std::sync::Arc;
 
@@ -9,28 +9,28 @@ use cellist_session::sessions::LateOutputs;
 use super::State;
 use crate::condition::CellRun;
 
-/// Late output on its way into the notebook.
+/// Late output that is not in the notebook yet.
 #[derive(Debug, Default)]
 pub(super) struct Late {
-    /// Held back while cells wait or run: their run knows outputs that are not in the notebook yet.
+    /// Held back while cells are queued or running: their run has outputs that are not in the notebook yet.
     held: Vec<LateOutputs>,
-    /// The run that wrote last, with its outputs as they were put into the notebook.
+    /// The last run that wrote late output, with its outputs as put into the notebook.
     last: Option<(Arc<str>, OutputBuffer)>,
 }
 
 impl State {
-    /// Takes late output.
+    /// Accepts late output.
     pub(crate) fn hear_late(&mut self, late: LateOutputs, now: u64) {
         self.late.held.push(late);
         self.put_late(now);
     }
 
-    /// Takes what is held back, for the run that writes outputs now.
+    /// Takes the held-back output, for the run that now writes outputs.
     pub(crate) fn take_late(&mut self) -> Vec<LateOutputs> {
         std::mem::take(&mut self.late.held)
     }
 
-    /// Puts late output into its cells, unless a run goes on.
+    /// Puts late output into its cells, unless a run is active.
     pub(crate) fn put_late(&mut self, now: u64) {
         if self.conditions.is_active() {
             return;
@@ -40,8 +40,8 @@ impl State {
         }
     }
 
-    /// Adds late output to a cell, up to the limit of its run. A cell that has run again since, or is gone, has no place
-    /// for it.
+    /// Adds late output to a cell, up to the limit of its run. Output of a deleted cell or of an earlier run is
+    /// dropped.
     fn add_late(&mut self, late: LateOutputs, now: u64) -> Option<()> {
         let cell: CellId = CellRun::cell_of(&late.tag)?;
         let run = self.conditions.last_run(&cell, &late.tag)?.clone();

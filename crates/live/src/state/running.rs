@@ -1,5 +1,4 @@
-//! What runs of cells do to an open notebook. Their outputs are written into the notebook in place: nobody looks at
-//! each version of them.
+//! Writes runs of cells into an open notebook. Outputs are written in place, because not every version is observed.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use crate::act::Act;
 use crate::actor::Author;
 use crate::condition::CellRun;
 
-/// A cell that is about to run, as it is at that moment.
+/// A cell at the start of its run.
 #[derive(Clone, Debug)]
 pub(crate) struct BegunCell {
     pub(crate) index: usize,
@@ -26,22 +25,22 @@ pub(crate) struct BegunCell {
     pub(crate) may_fail: bool,
 }
 
-/// A cell that has run.
+/// A cell at the end of its run.
 #[derive(Clone, Debug)]
 pub(crate) struct EndedCell {
     pub(crate) cell: CellId,
     pub(crate) outputs: CellOutputs,
-    /// Whether the notebook gets the times of the run.
+    /// Whether to write execution times into the notebook.
     pub(crate) has_timing: bool,
-    /// What the kernel said of its language, if that is new.
+    /// The kernel's `language_info`, if it is new.
     pub(crate) language: Option<Value>,
     pub(crate) receipt: Receipt,
-    /// Whether its kernel is lost.
+    /// Whether its kernel was lost.
     pub(crate) is_lost: bool,
 }
 
 impl State {
-    /// The newest source of a cell, which runs from now on; `None` when it is gone or holds no code any more.
+    /// Starts a cell and returns its newest source; `None` if it is deleted or not a code cell.
     pub(crate) fn begin_cell(&mut self, cell: &CellId, run: CellRun) -> Option<BegunCell> {
         let index = self.notebook.position(cell)?;
         let found = Some(&self.notebook.cells()[index]).filter(|cell| is_run(cell))?;
@@ -51,7 +50,7 @@ impl State {
         Some(BegunCell { index, title, source, may_fail })
     }
 
-    /// Writes what a run has shown since the last time into the notebook.
+    /// Writes the new outputs of a run into the notebook.
     pub(crate) fn show_run(&mut self, cell: &CellId, outputs: &RunOutputs, author: &Author, now: u64) {
         self.show_elsewhere(outputs, author, now);
         if let Some(CellOutputs { outputs, execution_count, .. }) = outputs.newest() {
@@ -59,7 +58,7 @@ impl State {
         }
     }
 
-    /// Writes the end of a cell of a run into the notebook.
+    /// Writes the end of a cell into the notebook.
     pub(crate) fn end_cell(&mut self, ended: EndedCell, run: &RunOutputs, author: &Author, now: u64) {
         self.show_elsewhere(run, author, now);
         let EndedCell { cell, outputs, has_timing, language, receipt, is_lost } = ended;
@@ -87,7 +86,7 @@ impl State {
         self.put_late(now);
     }
 
-    /// Takes the receipts that are not written down yet.
+    /// Takes the receipts that are not written yet.
     pub(crate) fn take_receipts(&mut self) -> Vec<Receipt> {
         std::mem::take(&mut self.receipts)
     }
@@ -96,7 +95,8 @@ impl State {
         !self.receipts.is_empty()
     }
 
-    /// Gives a cell outputs and an execution count. `false` when the cell is gone, or holds no code any more.
+    /// Sets the outputs and the execution count of a cell. Returns `false` if the cell is deleted or not a code
+    /// cell.
     pub(crate) fn set_outputs(
         &mut self,
         cell: &CellId,
@@ -111,7 +111,7 @@ impl State {
         true
     }
 
-    /// Writes what a run has changed in cells that had ended: displays that have a name, and late output.
+    /// Writes changes of a run to ended cells: updated displays, and late output.
     fn show_elsewhere(&mut self, outputs: &RunOutputs, author: &Author, now: u64) {
         for (cell, shown) in outputs.take_changed() {
             self.set_outputs(&cell.as_str().into(), &shown.outputs, shown.execution_count, author, now);
@@ -120,7 +120,7 @@ impl State {
         late.extend(LateOutputs::by_tag(outputs.take_late()));
         for LateOutputs { tag, events } in late {
             let Some(cell) = CellRun::cell_of(&tag) else { continue };
-            // One that has run again since, or is gone, has no place for it.
+            // Late output of a deleted cell or of an earlier run is dropped.
             let is_last = self.conditions.last_run(&cell, &tag).is_some();
             let Some(at) = self.code_cell(&cell).filter(|_| is_last) else { continue };
             let found = &self.notebook.cells()[at];
@@ -130,18 +130,18 @@ impl State {
         }
     }
 
-    /// Where a code cell stands.
+    /// Returns the index of a code cell.
     fn code_cell(&self, cell: &CellId) -> Option<usize> {
         let at = self.notebook.position(cell)?;
         (self.notebook.cells()[at].cell_type() == CellType::Code).then_some(at)
     }
 
-    /// The notebook, to be changed in place. Views that were shown keep theirs.
+    /// Returns the notebook to change in place. Published views keep their copy.
     fn notebook_mut(&mut self) -> &mut Notebook {
         Arc::make_mut(&mut self.notebook)
     }
 
-    /// Makes a version of outputs and metadata that were written in place.
+    /// Records outputs and metadata written in place as a new version.
     fn note_outputs(&mut self, acts: Vec<Act>, author: &Author, now: u64) {
         let notebook = Arc::clone(&self.notebook);
         self.note(acts, author, None, Vec::new(), now, &notebook);

@@ -1,24 +1,32 @@
-//! What clients submit: operations that are carried out where nothing that they are about has changed since.
+//! Submissions of clients. Operations are applied if their cells have not changed since the client's version.
 
 use cellist_notebook::{CellId, CellType, Notebook};
 
 use super::State;
 use crate::act::{Act, before, delete, retype};
 use crate::op::Content;
-use crate::{Author, ChangeSet, Op, Refusal, Submission};
+use crate::{Author, ChangeSet, Op, Submission, SubmissionRefusal};
 
-/// The largest cell that a client may bring in whole.
+/// The largest cell that a client may insert whole.
 const MOST_CONTENT: usize = 32 << 20;
 
+/// A cell to insert.
+struct NewCell {
+    cell: Option<CellId>,
+    kind: CellType,
+    source: String,
+    content: Option<Content>,
+}
+
 impl State {
-    /// Takes what a client submits, or says what it has to know first. What it is about must be as the client
-    /// knew it; what others did elsewhere does not matter. The same submission twice is taken once.
+    /// Applies a submission, or returns the changes that the client missed. Its cells must be as the client knew
+    /// them; changes elsewhere do not matter. A repeated submission is applied once.
     pub(crate) fn submit(
         &mut self,
         submission: Submission,
         author: &Author,
         now: u64,
-    ) -> Result<u64, Refusal> {
+    ) -> Result<u64, SubmissionRefusal> {
         let Submission { base, tag, ops } = submission;
         if let Some(version) = tag.as_ref().and_then(|tag| self.log.find(tag, base)) {
             return Ok(version);
@@ -28,7 +36,7 @@ impl State {
         let mut acts = Vec::new();
         for op in ops {
             if self.is_stale(&op, base) {
-                return Err(Refusal::Behind { version: self.version, changes });
+                return Err(SubmissionRefusal::Behind { version: self.version, changes });
             }
             acts.extend(self.carry_out(&mut changed, &acts, op)?);
         }
@@ -36,19 +44,19 @@ impl State {
         Ok(self.version)
     }
 
-    /// Whether an operation is about something that has changed since `base`.
+    /// Whether an operation concerns a cell that changed since `base`.
     fn is_stale(&self, op: &Op, base: u64) -> bool {
         match op {
             Op::Delete { cell }
             | Op::Retype { cell, .. }
             | Op::Change { cell, .. }
             | Op::Write { cell, .. } => self.touched.get(cell).is_some_and(|&version| version > base),
-            // These mean the same whatever the cell holds; where it is gone meanwhile, the client must know.
+            // These do not depend on the content of the cell; if it was deleted, the client must know.
             Op::Move { cell, .. } | Op::Clear { cell } | Op::Absorb { cell, .. } | Op::Refit { cell } => {
                 self.notebook.position(cell).is_none()
                     && self.touched.get(cell).is_some_and(|&version| version > base)
             }
-            // Another client has used its name: the client gives it another.
+            // Another client has used the id; the client chooses a new one.
             Op::Insert { cell: Some(cell), .. } => {
                 self.touched.get(cell).is_some_and(|&version| version > base)
             }
@@ -56,7 +64,7 @@ impl State {
         }
     }
 
-    /// All of these cells as JSON, each as it stands or as it was when it was deleted last.
+    /// Returns the JSON of these cells, as they are or as they were when last deleted.
     pub(crate) fn contents(&self, cells: &[CellId]) -> Vec<Option<String>> {
         cells.iter().map(|cell| self.content(&self.notebook, &[], cell)).collect()
     }
@@ -71,13 +79,13 @@ impl State {
         })
     }
 
-    /// All that was done, the newest first: in this submission, then before it.
+    /// Returns all acts, newest first: of this submission, then earlier ones.
     fn acts_back<'a>(&'a self, done: &'a [Act]) -> impl Iterator<Item = &'a Act> {
         let earlier = self.journal.entries().iter().rev().flat_map(|entry| entry.acts.iter().rev());
         done.iter().rev().chain(earlier)
     }
 
-    /// The newest act that took values off a cell or gave it some, and that was not taken back.
+    /// Returns the newest act that changed values of a cell and is not undone.
     fn to_take_back<'a>(&'a self, done: &'a [Act], cell: &CellId) -> Option<&'a Act> {
         let mut taken_back = 0usize;
         self.acts_back(done).filter(|act| act.cell() == Some(cell)).find(|act| match act {
@@ -94,43 +102,19 @@ impl State {
         })
     }
 
-    fn carry_out(&self, notebook: &mut Notebook, done: &[Act], op: Op) -> Result<Option<Act>, Refusal> {
+    fn carry_out(
+        &self,
+        notebook: &mut Notebook,
+        done: &[Act],
+        op: Op,
+    ) -> Result<Option<Act>, SubmissionRefusal> {
         let find = |notebook: &Notebook, cell: &CellId| {
-            notebook.position(cell).ok_or_else(|| Refusal::NoSuchCell { cell: cell.clone() })
+            notebook.position(cell).ok_or_else(|| SubmissionRefusal::NoSuchCell { cell: cell.clone() })
         };
         Ok(match op {
             Op::Insert { cell, after, kind, source, content } => {
                 let at = self.place(notebook, after)?;
-                // The JSON, the cell of this notebook that it is of, and whether its outputs are wanted. Of a tombstone
-                // that is not known any more, the source is left.
-                let content = content.and_then(|content| match content {
-                    Content::Json(json) => Some((json, None, true)),
-                    Content::Cell { cell, outputs } => {
-                        Some((self.content(notebook, done, &cell)?, Some(cell), outputs))
-                    }
-                });
-                let is_back =
-                    matches!((&content, &cell), (Some((_, Some(from), _)), Some(cell)) if from == cell);
-                match cell {
-                    Some(cell) if notebook.position(&cell).is_some() => {
-                        return Err(Refusal::BadName { cell, why: "another cell has this name" });
-                    }
-                    Some(cell) if !cell.is_valid() && !self.graves.knows(&cell) => {
-                        let why = "a name has 1 to 64 letters, digits, `-` and `_`";
-                        return Err(Refusal::BadName { cell, why });
-                    }
-                    Some(cell) => match &content {
-                        Some((json, _, outputs)) => {
-                            put_whole(notebook, at, &cell, json, is_back)?;
-                            fit(notebook, at, kind, &source, *outputs);
-                        }
-                        None => notebook.insert_named(at, cell, kind, &source),
-                    },
-                    None => notebook.insert(at, kind, &source),
-                }
-                let cell = notebook.cells()[at].id().clone();
-                let after = before(notebook, at);
-                Some(Act::Inserted { cell, after, kind, source, has_more: content.is_some() })
+                Some(self.insert(notebook, done, at, NewCell { cell, kind, source, content })?)
             }
             Op::Delete { cell } => {
                 let at = find(notebook, &cell)?;
@@ -139,7 +123,7 @@ impl State {
             Op::Move { cell, after } => {
                 let at = find(notebook, &cell)?;
                 let from = before(notebook, at);
-                // Behind itself is where it is.
+                // A cell behind itself stays in place.
                 if after.as_ref() == Some(&cell) || after == from {
                     return Ok(None);
                 }
@@ -155,12 +139,12 @@ impl State {
             Op::Change { cell, change } => {
                 let at = find(notebook, &cell)?;
                 if notebook.cells()[at].has_lone_surrogate() {
-                    return Err(Refusal::ReadOnly { cell });
+                    return Err(SubmissionRefusal::ReadOnly { cell });
                 }
                 let before = notebook.cells()[at].source().into_owned();
                 let after = match change.apply(&before) {
                     Ok(after) => after,
-                    Err(problem) => return Err(Refusal::BadChange { cell, problem }),
+                    Err(problem) => return Err(SubmissionRefusal::BadChange { cell, problem }),
                 };
                 write(notebook, at, before, after, Some(change))
             }
@@ -206,33 +190,73 @@ impl State {
         })
     }
 
-    /// The place behind a cell. Where that is gone, behind what stood before it.
-    fn place(&self, notebook: &Notebook, after: Option<CellId>) -> Result<usize, Refusal> {
-        let place = self.graves.place(notebook, after.as_ref());
-        place.ok_or_else(|| Refusal::NoSuchCell { cell: after.unwrap_or_else(|| "".into()) })
+    /// Inserts a new or restored cell at an index.
+    fn insert(
+        &self,
+        notebook: &mut Notebook,
+        done: &[Act],
+        at: usize,
+        new: NewCell,
+    ) -> Result<Act, SubmissionRefusal> {
+        let NewCell { cell, kind, source, content } = new;
+        // JSON, the cell of this notebook that it comes from, and whether to keep its outputs. If the tombstone
+        // is no longer known, only the source is inserted.
+        let content = content.and_then(|content| match content {
+            Content::Json(json) => Some((json, None, true)),
+            Content::Cell { cell, outputs } => {
+                Some((self.content(notebook, done, &cell)?, Some(cell), outputs))
+            }
+        });
+        let is_back = matches!((&content, &cell), (Some((_, Some(from), _)), Some(cell)) if from == cell);
+        match cell {
+            Some(cell) if notebook.position(&cell).is_some() => {
+                return Err(SubmissionRefusal::BadName { cell, why: "another cell has this name" });
+            }
+            Some(cell) if !cell.is_valid() && !self.tombstones.knows(&cell) => {
+                let why = "a name has 1 to 64 letters, digits, `-` and `_`";
+                return Err(SubmissionRefusal::BadName { cell, why });
+            }
+            Some(cell) => match &content {
+                Some((json, _, outputs)) => {
+                    put_whole(notebook, at, &cell, json, is_back)?;
+                    fit(notebook, at, kind, &source, *outputs);
+                }
+                None => notebook.insert_named(at, cell, kind, &source),
+            },
+            None => notebook.insert(at, kind, &source),
+        }
+        let cell = notebook.cells()[at].id().clone();
+        let after = before(notebook, at);
+        Ok(Act::Inserted { cell, after, kind, source, has_more: content.is_some() })
+    }
+
+    /// Returns the index after a cell. After a deleted cell, uses the cell before it.
+    fn place(&self, notebook: &Notebook, after: Option<CellId>) -> Result<usize, SubmissionRefusal> {
+        let place = self.tombstones.place(notebook, after.as_ref());
+        place.ok_or_else(|| SubmissionRefusal::NoSuchCell { cell: after.unwrap_or_else(|| "".into()) })
     }
 }
 
-/// Puts a whole cell in: one that comes back as it was, another as it fits here.
+/// Inserts a whole cell. A restored one keeps its bytes; another is formatted like this notebook.
 fn put_whole(
     notebook: &mut Notebook,
     at: usize,
     cell: &CellId,
     json: &str,
     is_back: bool,
-) -> Result<(), Refusal> {
+) -> Result<(), SubmissionRefusal> {
     let put = if is_back {
         notebook.restore(at, cell, json)
     } else if json.len() > MOST_CONTENT {
         let problem = format!("it has {} bytes, and at most {MOST_CONTENT} are taken", json.len());
-        return Err(Refusal::BadContent { cell: cell.clone(), problem });
+        return Err(SubmissionRefusal::BadContent { cell: cell.clone(), problem });
     } else {
         notebook.insert_whole(at, cell.clone(), json)
     };
     put.map_err(|problem| bad_content(cell, &problem))
 }
 
-/// Gives a whole cell the type and the source that the client has.
+/// Sets the type and the source of a whole cell to those of the client.
 fn fit(notebook: &mut Notebook, at: usize, kind: CellType, source: &str, outputs: bool) {
     if !outputs {
         notebook.clear_outputs(at);
@@ -243,17 +267,17 @@ fn fit(notebook: &mut Notebook, at: usize, kind: CellType, source: &str, outputs
     notebook.set_source(at, source);
 }
 
-fn bad_content(cell: &CellId, problem: &cellist_notebook::Error) -> Refusal {
-    Refusal::BadContent { cell: cell.clone(), problem: problem.to_string() }
+fn bad_content(cell: &CellId, problem: &cellist_notebook::Error) -> SubmissionRefusal {
+    SubmissionRefusal::BadContent { cell: cell.clone(), problem: problem.to_string() }
 }
 
-/// The record of a change to the values of a cell. An empty change counts too, so that each is undone once.
+/// Returns the act for a change of values. An empty change counts too, so that each is undone once.
 fn refitted(notebook: &Notebook, at: usize, before: String, is_back: bool) -> Act {
     let cell = &notebook.cells()[at];
     Act::Refitted { cell: cell.id().clone(), before, after: cell.to_json(), is_back }
 }
 
-/// Gives a cell another source, if it is another.
+/// Sets the source of a cell, if it differs.
 fn write(
     notebook: &mut Notebook,
     at: usize,

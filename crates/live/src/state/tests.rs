@@ -33,13 +33,13 @@ pub(crate) fn edit(cell: &str, source: &str) -> Operation {
     Operation::Edit { cell: CellRef::Name(cell.into()), source: source.into() }
 }
 
-/// Carries out operations at the newest version.
+/// Applies operations at the newest version.
 pub(crate) fn perform(state: &mut State, author: &Author, operations: &[Operation]) {
     let current = state.notebook().revision();
     state.edit(Some(current), None, author, 0, |notebook, base| notebook.perform(operations, base)).unwrap();
 }
 
-fn submit(state: &mut State, base: u64, ops: Vec<Op>) -> Result<u64, Refusal> {
+fn submit(state: &mut State, base: u64, ops: Vec<Op>) -> Result<u64, SubmissionRefusal> {
     state.submit(Submission { base, tag: None, ops }, &ann(), 0)
 }
 
@@ -48,7 +48,7 @@ fn typed(cell: &str, length: usize, at: usize, text: &str) -> Op {
 }
 
 #[test]
-fn operations_do_what_they_say_and_each_makes_a_version() {
+fn each_operation_has_its_effect_and_makes_a_version() {
     let mut state = state(&["1", "2", "3"]);
     let insert = |cell: Option<&str>, after: Option<&str>, source: &str| Op::Insert {
         cell: cell.map(CellId::from),
@@ -76,7 +76,7 @@ fn operations_do_what_they_say_and_each_makes_a_version() {
 }
 
 #[test]
-fn who_does_not_know_the_newest_of_a_cell_is_told_it_and_others_are_not_disturbed() {
+fn a_stale_client_gets_the_missed_changes_and_other_cells_stay_free() {
     let mut state = state(&["1", "2"]);
     submit(&mut state, 100, vec![typed("a", 1, 1, "x")]).unwrap();
     assert_eq!(submit(&mut state, 100, vec![typed("b", 1, 0, "y")]), Ok(102));
@@ -85,26 +85,33 @@ fn who_does_not_know_the_newest_of_a_cell_is_told_it_and_others_are_not_disturbe
         Op::Delete { cell: "a".into() },
         Op::Write { cell: "a".into(), source: "".into() },
     ] {
-        let Err(Refusal::Behind { version: 102, changes }) = submit(&mut state, 100, vec![op]) else {
+        let Err(SubmissionRefusal::Behind { version: 102, changes }) = submit(&mut state, 100, vec![op])
+        else {
             panic!("taken");
         };
         assert_eq!(changes.len(), 2);
     }
     assert_eq!(texts(&state), ["a 1x", "b y2"]);
-    assert_eq!(submit(&mut state, 99, Vec::new()), Err(Refusal::TooFar { base: 99, version: 102 }));
-    assert_eq!(submit(&mut state, 103, Vec::new()), Err(Refusal::TooFar { base: 103, version: 102 }));
+    assert_eq!(submit(&mut state, 99, Vec::new()), Err(SubmissionRefusal::TooFar { base: 99, version: 102 }));
+    assert_eq!(
+        submit(&mut state, 103, Vec::new()),
+        Err(SubmissionRefusal::TooFar { base: 103, version: 102 })
+    );
 }
 
 #[test]
-fn a_cell_that_is_gone_is_told_and_its_place_is_still_known() {
+fn a_deleted_cell_is_reported_and_its_position_is_known() {
     let mut state = state(&["1", "2", "3"]);
     submit(&mut state, 100, vec![Op::Delete { cell: "b".into() }]).unwrap();
-    assert!(matches!(submit(&mut state, 100, vec![typed("b", 1, 0, "x")]), Err(Refusal::Behind { .. })));
+    assert!(matches!(
+        submit(&mut state, 100, vec![typed("b", 1, 0, "x")]),
+        Err(SubmissionRefusal::Behind { .. })
+    ));
     assert!(matches!(
         submit(&mut state, 100, vec![Op::Clear { cell: "b".into() }]),
-        Err(Refusal::Behind { .. })
+        Err(SubmissionRefusal::Behind { .. })
     ));
-    let gone = |op| matches!(op, Err(Refusal::NoSuchCell { .. }));
+    let gone = |op| matches!(op, Err(SubmissionRefusal::NoSuchCell { .. }));
     assert!(gone(submit(&mut state, 101, vec![typed("b", 1, 0, "x")])));
     submit(&mut state, 101, vec![Op::Delete { cell: "a".into() }]).unwrap();
     let insert = |cell: &str, after: &str| Op::Insert {
@@ -117,18 +124,24 @@ fn a_cell_that_is_gone_is_told_and_its_place_is_still_known() {
     submit(&mut state, 100, vec![insert("n", "b")]).unwrap();
     assert_eq!(texts(&state), ["n n", "c 3"]);
     assert!(gone(submit(&mut state, 100, vec![insert("m", "never")])));
-    assert!(matches!(submit(&mut state, 100, vec![insert("n", "c")]), Err(Refusal::Behind { .. })));
-    assert!(matches!(submit(&mut state, 103, vec![insert("n", "c")]), Err(Refusal::BadName { .. })));
-    assert!(matches!(submit(&mut state, 100, vec![insert("no/name", "c")]), Err(Refusal::BadName { .. })));
+    assert!(matches!(submit(&mut state, 100, vec![insert("n", "c")]), Err(SubmissionRefusal::Behind { .. })));
+    assert!(matches!(
+        submit(&mut state, 103, vec![insert("n", "c")]),
+        Err(SubmissionRefusal::BadName { .. })
+    ));
+    assert!(matches!(
+        submit(&mut state, 100, vec![insert("no/name", "c")]),
+        Err(SubmissionRefusal::BadName { .. })
+    ));
     submit(&mut state, 103, vec![insert("b", "n")]).unwrap();
     assert_eq!(texts(&state), ["n n", "b b", "c 3"]);
 }
 
 #[test]
-fn a_submission_is_taken_whole_or_not_at_all_and_only_once() {
+fn a_submission_is_applied_whole_or_not_at_all_and_only_once() {
     let mut state = state(&["1", "2"]);
     let bad = submit(&mut state, 100, vec![Op::Delete { cell: "b".into() }, typed("a", 9, 0, "x")]);
-    assert!(matches!(bad, Err(Refusal::BadChange { .. })));
+    assert!(matches!(bad, Err(SubmissionRefusal::BadChange { .. })));
     assert_eq!((texts(&state), state.version()), (vec!["a 1".to_owned(), "b 2".to_owned()], 100));
     let tag = Some(Tag { client: "page".into(), number: 1 });
     let submission = Submission { base: 100, tag, ops: vec![typed("a", 1, 0, "x")] };
@@ -146,12 +159,12 @@ fn half_a_character_cannot_be_edited_by_offsets() {
     let mut state = State::new(notebook, 0, Journal::default(), Review::default());
     assert_eq!(
         submit(&mut state, 0, vec![typed("a", 1, 0, "x")]),
-        Err(Refusal::ReadOnly { cell: "a".into() })
+        Err(SubmissionRefusal::ReadOnly { cell: "a".into() })
     );
 }
 
 #[test]
-fn an_agents_edit_of_what_it_has_read_is_merged_with_what_others_did_or_shows_both() {
+fn an_agents_edit_is_merged_with_later_changes_or_shows_both_versions() {
     let mut state = state(&["one\ntwo\nthree", "x"]);
     let read = state.tell(&bot("1").actor);
     submit(&mut state, 100, vec![typed("a", 13, 3, "!")]).unwrap();
@@ -172,7 +185,7 @@ fn an_agents_edit_of_what_it_has_read_is_merged_with_what_others_did_or_shows_bo
 }
 
 #[test]
-fn an_agent_that_names_no_revision_means_what_it_was_told_last() {
+fn an_edit_without_a_revision_is_based_on_the_last_read() {
     let mut state = state(&["one", "two"]);
     state.tell(&bot("1").actor);
     let insert = Op::Insert { cell: None, after: None, kind: CODE, source: "new".into(), content: None };
@@ -186,7 +199,7 @@ fn an_agent_that_names_no_revision_means_what_it_was_told_last() {
 }
 
 #[test]
-fn what_another_program_wrote_comes_in_beside_what_is_typed_and_both_stay_where_they_clash() {
+fn foreign_writes_are_merged_with_typing_and_conflicts_keep_both() {
     let mut state = state(&["one\ntwo", "x"]);
     let base = state.notebook().clone();
     let mut theirs = Notebook::clone(&base);
@@ -232,7 +245,7 @@ fn the_last_change_a_turn_and_a_redo() {
 }
 
 #[test]
-fn what_others_changed_since_is_not_undone_but_shown() {
+fn an_undo_that_conflicts_with_later_changes_shows_both_versions() {
     let mut state = state(&["1\n2", "x"]);
     perform(&mut state, &bot("t"), &[edit("a", "one\n2"), edit("b", "y")]);
     submit(&mut state, 101, vec![typed("a", 5, 3, " more")]).unwrap();
@@ -281,7 +294,7 @@ fn changes_that_conflict_with_later_ones_stay_and_the_rest_is_taken_back() {
     assert_eq!(entries.iter().map(|entry| entry.deeds().join(" ")).collect::<Vec<_>>(), ["edited cell a"]);
     assert_eq!(kept[0].0.deeds(), ["edited cell b"]);
     assert!(kept[0].1.to_string().contains("TWO"), "{}", kept[0].1);
-    // Nothing but the conflict is left.
+    // Only the conflict is left.
     assert!(state.undo_partly(&turn, &bot("u"), 0).is_err());
 }
 

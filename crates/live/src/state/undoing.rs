@@ -1,4 +1,4 @@
-//! Taking entries of the journal back, all of them or as many as can be.
+//! Undoes journal entries: all of them, or as many as possible.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,24 +10,24 @@ use crate::actor::Author;
 use crate::journal::{Entry, NothingToUndo, Undo};
 use crate::undo::take_back;
 
-/// The entries that were taken back, and the entries that conflict.
+/// The undone entries, and the conflicting ones.
 #[derive(Debug)]
 pub struct PartlyUndone {
-    /// The entries that were taken back, newest first.
+    /// The undone entries, newest first.
     pub entries: Vec<Entry>,
     /// Entries that conflict with later changes of others, each with the conflict.
     pub kept: Vec<(Entry, notebook::Error)>,
 }
 
-/// How many revisions are remembered: a few for each entry of the journal.
+/// Number of remembered revisions: a few for each journal entry.
 const MOST_MARKS: usize = 4_096;
 
-/// Revisions that were told, oldest first, each with the number of the entry that came next.
+/// Revisions that were read, oldest first, each with the number of the next entry.
 #[derive(Debug, Default)]
 pub(super) struct RevisionMarks(VecDeque<(Revision, u64)>);
 
 impl RevisionMarks {
-    /// Notes that a revision was told. Told again, it means the newest time.
+    /// Records that a revision was read. A repeated one counts from its newest time.
     pub(super) fn set(&mut self, revision: Revision, next: u64) {
         self.0.retain(|(known, _)| *known != revision);
         if self.0.len() >= MOST_MARKS {
@@ -49,7 +49,7 @@ impl<T> Edited<T> {
 }
 
 impl State {
-    /// Takes changes back. Later changes of others stay. On a conflict nothing is changed and the error shows both
+    /// Undoes changes. Later changes of others stay. On a conflict nothing changes, and the error shows both
     /// versions.
     pub(crate) fn undo(
         &mut self,
@@ -59,13 +59,13 @@ impl State {
     ) -> Result<Edited<Vec<Entry>>, Unchanged> {
         let chosen = self.chosen(undo)?;
         let mut changed = Notebook::clone(&self.notebook);
-        take_back(&mut changed, chosen.iter().flat_map(|entry| entry.acts.iter().rev()), &self.graves)?;
+        take_back(&mut changed, chosen.iter().flat_map(|entry| entry.acts.iter().rev()), &self.tombstones)?;
         let entries: Vec<Entry> = chosen.into_iter().cloned().collect();
         Ok(self.taken_back(undo, changed, entries, author, now))
     }
 
-    /// As [`State::undo`], but entry by entry where all of it cannot be taken back: entries that conflict with
-    /// later changes of others stay, and are returned with their conflicts. Fails where every entry conflicts.
+    /// Like [`State::undo`], but entry by entry if that fails. Entries that conflict with later changes stay, and
+    /// are returned with their conflicts. Fails if every entry conflicts.
     pub(crate) fn undo_partly(
         &mut self,
         undo: &Undo,
@@ -84,7 +84,7 @@ impl State {
         let mut changed = Notebook::clone(&self.notebook);
         let (mut entries, mut kept) = (Vec::new(), Vec::new());
         for entry in chosen {
-            match take_back(&mut changed, entry.acts.iter().rev(), &self.graves) {
+            match take_back(&mut changed, entry.acts.iter().rev(), &self.tombstones) {
                 Ok(()) => entries.push(entry.clone()),
                 Err(conflict) => kept.push((entry.clone(), conflict)),
             }
@@ -99,7 +99,7 @@ impl State {
         }
     }
 
-    /// The entries to take back, newest first.
+    /// Returns the entries to undo, newest first.
     fn chosen(&self, undo: &Undo) -> Result<Vec<&Entry>, NothingToUndo> {
         let Undo::Since { actor, revision } = undo else { return self.journal.chosen(undo) };
         let revision = *revision;
@@ -119,7 +119,7 @@ impl State {
         now: u64,
     ) -> Edited<Vec<Entry>> {
         let numbers = entries.iter().map(|entry| entry.number).collect();
-        // Changes of an agent that were taken back need no review any more.
+        // Undone changes of an agent need no review.
         let reviewed: Vec<String> = entries.iter().map(|entry| entry.turn.clone()).collect();
         let is_changed = self.replace(changed, author, numbers, now);
         if let Undo::Turn(_) = undo {

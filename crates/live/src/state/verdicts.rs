@@ -1,4 +1,4 @@
-//! What becomes of changes that wait for review: kept, or taken back as one more change.
+//! Verdicts about changes that wait for review: kept, or undone by another change.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use super::{State, Unchanged};
 use crate::{Author, Scope, Undo, Verdict};
 
 impl State {
-    /// Says what becomes of something that waits for review.
+    /// Keeps or undoes changes that wait for review.
     pub(crate) fn judge(
         &mut self,
         verdict: Verdict,
@@ -71,11 +71,11 @@ impl State {
         Ok(self.version)
     }
 
-    /// Makes cells that wait for review what they were before.
+    /// Restores pending cells to their previous state.
     fn put_back(&mut self, cells: &[CellId], author: &Author, now: u64) -> Result<(), Unchanged> {
         let mut changed = Notebook::clone(&self.notebook);
         for cell in cells {
-            self.review.put_back(&mut changed, cell, &self.graves)?;
+            self.review.put_back(&mut changed, cell, &self.tombstones)?;
         }
         let review = Arc::make_mut(&mut self.review);
         cells.iter().for_each(|cell| drop(review.cells.remove(cell)));
@@ -83,7 +83,7 @@ impl State {
         Ok(())
     }
 
-    /// Switches review on or off. What waits when it is switched off stays as it is.
+    /// Switches review on or off. Pending changes stay in the notebook when it is switched off.
     pub(crate) fn set_review(&mut self, is_on: bool) {
         let review = Arc::make_mut(&mut self.review);
         (review.is_on, review.is_chosen) = (is_on, true);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cellist_live::{
-    Actor, ActorKind, Author, ChangeSet, Document, DocumentError, Documents, Effect, Op, Submission, Undo,
-    View,
+    Actor, ActorKind, Author, ChangeSet, Document, DocumentError, DocumentView, Documents, Effect, Op,
+    Submission, Undo,
 };
 use cellist_notebook::{CellRef, Operation, Revision};
 use tokio::sync::watch;
@@ -28,12 +28,15 @@ fn documents(bed: &Bed) -> Documents {
     Documents::new(bed.store.clone())
 }
 
-fn sources(view: &View) -> Vec<String> {
+fn sources(view: &DocumentView) -> Vec<String> {
     view.notebook.cells().iter().map(|cell| cell.source().into_owned()).collect()
 }
 
 /// Waits until the newest view is as wanted.
-async fn seen(views: &mut watch::Receiver<Arc<View>>, is_wanted: impl Fn(&View) -> bool) -> Arc<View> {
+async fn seen(
+    views: &mut watch::Receiver<Arc<DocumentView>>,
+    is_wanted: impl Fn(&DocumentView) -> bool,
+) -> Arc<DocumentView> {
     let seen = tokio::time::timeout(PATIENCE, views.wait_for(|view| is_wanted(view))).await;
     Arc::clone(&seen.expect("it is seen in time").unwrap())
 }
@@ -53,7 +56,7 @@ fn edit(index: i64, source: &str) -> [Operation; 1] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_is_open_once_whatever_path_leads_to_it_and_saved_when_the_last_has_left() {
+async fn a_file_is_open_once_under_any_path_and_saved_with_the_last_handle() {
     let bed = Bed::new(&["one"]);
     let documents = documents(&bed);
     let link = bed.folder().join("link.ipynb");
@@ -73,7 +76,7 @@ async fn a_file_is_open_once_whatever_path_leads_to_it_and_saved_when_the_last_h
     assert_eq!(sources(&handles[7].view()), ["typed one"]);
     let version = handles[3].view().version;
     drop(handles);
-    // Opened again at once, it has what was typed, and versions that nobody has seen before.
+    // Opened again at once, it has the typed text, and versions higher than any before.
     let again = documents.open(&bed.path).await.unwrap();
     assert_eq!(sources(&again.view()), ["typed one"]);
     assert!(again.view().version > version);
@@ -84,7 +87,7 @@ async fn a_file_is_open_once_whatever_path_leads_to_it_and_saved_when_the_last_h
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_typed_is_told_and_on_disk_soon() {
+async fn typing_is_published_and_on_disk_soon() {
     let bed = Bed::new(&["one", "two"]);
     let documents = documents(&bed);
     let document = documents.open(&bed.path).await.unwrap();
@@ -128,7 +131,7 @@ async fn an_agents_edit_is_on_disk_when_it_returns_and_can_be_taken_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_another_program_writes_is_seen_and_both_survive() {
+async fn foreign_writes_are_noticed_and_both_versions_survive() {
     let bed = Bed::new(&["one", "two", "three"]);
     let documents = documents(&bed);
     let document = documents.open(&bed.path).await.unwrap();
@@ -138,14 +141,14 @@ async fn what_another_program_writes_is_seen_and_both_survive() {
     let (_, changes) = document.newer(view.version - 1).await.unwrap();
     assert_eq!(changes[0].actor.kind, ActorKind::Disk);
 
-    // Both at once, in different cells.
+    // Concurrent changes of different cells.
     type_in(&document, 0, "typed ").await;
     write_in_place(&bed.path, "three", "THREE");
     let both = ["typed one", "TWO", "THREE"];
     seen(&mut views, |view| sources(view) == both && view.saved == view.version).await;
     assert_eq!(bed.sources(), both);
 
-    // By renaming, as git and many editors do.
+    // By rename, like git and many editors.
     let other = bed.folder().join("other");
     fs::write(&other, fs::read_to_string(&bed.path).unwrap().replace("THREE", "3")).unwrap();
     fs::rename(&other, &bed.path).unwrap();
@@ -153,7 +156,7 @@ async fn what_another_program_writes_is_seen_and_both_survive() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_is_gone_is_said_and_what_was_typed_is_kept() {
+async fn a_missing_file_is_reported_and_typed_text_is_kept() {
     let bed = Bed::new(&["one"]);
     let documents = documents(&bed);
     let document = documents.open(&bed.path).await.unwrap();
@@ -195,7 +198,7 @@ async fn closing_ends_all_and_later_questions_are_answered_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_typed_is_known_again_by_the_next_owner_of_the_file() {
+async fn the_next_owner_recognizes_typed_text() {
     let bed = Bed::new(&["one"]);
     let documents = documents(&bed);
     let document = documents.open(&bed.path).await.unwrap();
@@ -209,7 +212,7 @@ async fn what_was_typed_is_known_again_by_the_next_owner_of_the_file() {
     };
     type_at(&mut replica, 0, "first ");
     document.submit(replica.outgoing().unwrap(), ann()).await.unwrap();
-    // The answer is lost, more is typed, and the owner goes away meanwhile.
+    // The reply is lost, more is typed, and the owner closes meanwhile.
     type_at(&mut replica, 6, "second ");
     replica.unsent();
     drop(document);
@@ -226,7 +229,7 @@ async fn what_was_typed_is_known_again_by_the_next_owner_of_the_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_owner_that_is_killed_around_a_save_leaves_word_of_what_is_in_the_file() {
+async fn an_owner_killed_around_a_save_leaves_a_record_of_the_file() {
     let bed = Bed::new(&["one"]);
     let documents = documents(&bed);
     let before = fs::read(&bed.path).unwrap();
@@ -240,7 +243,7 @@ async fn an_owner_that_is_killed_around_a_save_leaves_word_of_what_is_in_the_fil
     drop(document);
     documents.close().await;
     assert_eq!(bed.sources(), ["typed one"]);
-    // It was killed when the file was saved, before it could say so, in the middle of a line.
+    // Killed after the file was saved, within the line that records it.
     let history =
         fs::read_dir(bed.store.home().path().join("history")).unwrap().next().unwrap().unwrap().path();
     let lines = fs::read_to_string(&history).unwrap();
@@ -255,13 +258,13 @@ async fn an_owner_that_is_killed_around_a_save_leaves_word_of_what_is_in_the_fil
         heard.get("page").copied()
     };
     assert_eq!(heard().await, Some(1));
-    // It was killed before that: what was typed has to be sent again.
+    // Killed before the save: the typed text has to be sent again.
     fs::write(&bed.path, before).unwrap();
     assert_eq!(heard().await, None);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn review_is_as_the_settings_have_it_until_someone_says_otherwise_for_a_notebook() {
+async fn review_follows_the_settings_unless_set_for_a_notebook() {
     let bed = Bed::new(&["one"]);
     let waits = |document: &Document| !document.view().review.cells.is_empty();
     let change = async |document: &Document, source: &'static str| {
@@ -277,7 +280,7 @@ async fn review_is_as_the_settings_have_it_until_someone_says_otherwise_for_a_no
     assert!(waits(&document));
     drop(document);
     off.close().await;
-    // What was said for the notebook is remembered; what nobody said is not.
+    // A choice for the notebook is remembered; the default is not.
     let document = documents(&bed).reviewing(false).open(&bed.path).await.unwrap();
     assert!(document.view().review.is_on && waits(&document));
     let other = Bed::new(&["one"]);

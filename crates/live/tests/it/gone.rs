@@ -1,4 +1,4 @@
-//! Open notebooks whose kernel ends without a run: their cells say so, whatever ended it.
+//! Open notebooks whose kernel ends without a run: their cells become stale, for any cause.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use testkit::until;
 use crate::late::Desk;
 use crate::sessions::{BOTH, Backend, Bed, in_time, kill};
 
-/// Why the outputs of the first cell do not hold any more, in words.
+/// Why the outputs of the first cell are stale, in words.
 fn stale(desk: &Desk) -> Vec<String> {
     let cells = desk.document.view().cells();
     let state = &cells[&desk.id(0)];

@@ -1,13 +1,13 @@
-//! Outputs that change after they were shown: of threads that go on after their cell, and of bars that are widgets.
+//! Outputs that change after the end of their cell: of threads, and of progress bars that are widgets.
 
 use std::sync::Arc;
 
 use cellist_kernel::order::Way;
-use cellist_live::{Actor, ActorKind, Author, Batch, Document, Documents};
+use cellist_live::{Actor, ActorKind, Author, CellBatch, Document, Documents};
 use cellist_notebook::{CellId, Notebook};
 use cellist_output::{Output, StreamName};
 use cellist_session::execution::Cancel;
-use cellist_session::sessions::{Kind, RunFeed, SessionCall, SessionKey};
+use cellist_session::sessions::{RunFeed, SessionCall, SessionKey, SessionKind};
 use testkit::until;
 
 use crate::bed::Bed as Files;
@@ -22,7 +22,7 @@ pub(super) struct Desk {
 }
 
 impl Desk {
-    /// A notebook with these cells. In them, `GO` is the path of a file that does not exist.
+    /// A notebook with these cells. `GO` in them is the path of a file that does not exist yet.
     pub(super) async fn new(backend: Backend, sources: &[&str]) -> Desk {
         Desk::on(Bed::new(backend), sources).await
     }
@@ -35,11 +35,11 @@ impl Desk {
         let files = Files::new(&sources);
         let documents = Documents::new(files.store.clone());
         let document = documents.open(&files.path).await.unwrap();
-        bed.sessions.tell_notebooks(Arc::new(documents.clone()));
+        bed.sessions.set_notebooks(Arc::new(documents.clone()));
         Desk { files, bed, documents, document, max_output: None }
     }
 
-    /// Makes the file that threads wait for.
+    /// Creates the file that threads wait for.
     fn lets_go(&self) {
         std::fs::write(self.bed.scratch.path().join("go"), "").unwrap();
     }
@@ -49,7 +49,7 @@ impl Desk {
     }
 
     pub(super) fn call(&self, code: &[&str]) -> SessionCall {
-        let kind = Kind::Notebook { path: self.document.path().to_owned() };
+        let kind = SessionKind::Notebook { path: self.document.path().to_owned() };
         SessionCall { key: self.key(), kind, ..self.bed.call("s", code) }
     }
 
@@ -61,12 +61,18 @@ impl Desk {
         self.document.view().notebook.cells()[cell].id().clone()
     }
 
-    /// Runs cells, in a run of its own.
+    /// Runs cells as a separate run.
     pub(super) async fn run(&self, cells: &[usize]) {
         let (call, max_output) = (self.call(&[]), self.max_output);
         let cells = cells.iter().map(|cell| self.id(*cell)).collect();
-        let batch =
-            Batch { cells, call, allow_errors: true, max_output, timing: false, feed: RunFeed::default() };
+        let batch = CellBatch {
+            cells,
+            call,
+            allow_errors: true,
+            max_output,
+            timing: false,
+            feed: RunFeed::default(),
+        };
         let ran = self.document.run(&self.bed.sessions, batch, Desk::author(), Cancel::never());
         in_time(ran).await.unwrap();
     }
@@ -77,7 +83,7 @@ impl Desk {
         self.in_file()
     }
 
-    /// The same, as the file is now.
+    /// The printed text of the cells, in the file as it is now.
     fn in_file(&self) -> Vec<String> {
         let bytes = std::fs::read(&self.files.path).unwrap();
         let notebook = Notebook::parse(bytes, cellist_notebook::Ids::seeded(0)).unwrap();
@@ -179,7 +185,7 @@ async fn a_flood_between_runs_is_cut_as_the_outputs_of_a_run_are() {
         }
         assert!(stdout.starts_with("first\n") && stdout.ends_with("late\n"), "{backend:?}");
         assert!((50_000..=150_000).contains(&stdout.len()), "{backend:?}: {}", stdout.len());
-        // All that was printed, without the part that is there.
+        // All printed bytes without the kept ones.
         let left_out = 30_000 * 100 + "first\nlate\n".len() - stdout.len();
         let digits: String = notice.chars().filter(char::is_ascii_digit).collect();
         assert_eq!(digits.parse::<usize>().unwrap(), left_out, "{backend:?}: {notice}");

@@ -1,5 +1,5 @@
-//! A client's copy of an open notebook: shows what is typed at once, sends it when it may, and comes to the same
-//! cells as everyone else, whatever arrives late, twice or not at all.
+//! A client's copy of an open notebook. Shows edits at once, sends them when possible, and converges to the same
+//! cells as all others, even with late, repeated or lost messages.
 
 #[path = "replica/cells.rs"]
 mod cells;
@@ -19,20 +19,20 @@ pub(crate) struct Replica {
     version: u64,
     /// The cells at that version.
     confirmed: Vec<CellText>,
-    /// Those, with what was done here since.
+    /// Those cells with the local changes.
     shown: Vec<CellText>,
-    /// What was sent and may have arrived, under one number.
+    /// Operations that were sent and may have arrived, under one number.
     sent: Vec<Op>,
     number: u64,
-    /// Whether the connection that it was sent on is still there.
+    /// Whether the connection of the sent operations still exists.
     is_sent: bool,
-    /// What was done here and not sent.
+    /// Local operations that were not sent yet.
     waiting: Vec<Op>,
     names: u64,
 }
 
 impl Replica {
-    /// A copy for a client, whose name no other client may have. It is part of names of cells.
+    /// Creates the copy of a client. Its name must be unique; it is part of cell ids.
     pub(crate) fn new(client: &str, version: u64, notebook: &Notebook) -> Replica {
         let cells = cells_of(notebook);
         Replica {
@@ -48,35 +48,35 @@ impl Replica {
         }
     }
 
-    /// What to show.
+    /// The cells to show.
     pub(crate) fn cells(&self) -> &[CellText] {
         &self.shown
     }
 
-    /// The newest version that is known here.
+    /// The newest known version.
     pub(crate) fn version(&self) -> u64 {
         self.version
     }
 
-    /// Whether all that was done here is known to be in the notebook.
+    /// Whether all local changes are known to be in the notebook.
     pub(crate) fn is_settled(&self) -> bool {
         self.sent.is_empty() && self.waiting.is_empty()
     }
 
-    /// A name for a new cell.
+    /// Creates a cell id.
     pub(crate) fn fresh_name(&mut self) -> CellId {
         self.names += 1;
         format!("{}-{}", self.client, self.names).as_str().into()
     }
 
-    /// Does something here. It must fit what is shown.
+    /// Applies a local operation. It must fit the shown cells.
     pub(crate) fn act(&mut self, op: Op) -> Result<(), BadChange> {
         carry_out(&mut self.shown, &op)?;
         self.waiting.push(op);
         Ok(())
     }
 
-    /// What to send now, if anything: one submission at a time, the same again after a lost connection.
+    /// Returns the next submission, if any: one at a time, the same again after a lost connection.
     pub(crate) fn outgoing(&mut self) -> Option<Submission> {
         if self.is_sent {
             return None;
@@ -92,13 +92,13 @@ impl Replica {
         Some(Submission { base: self.version, tag: Some(self.tag()), ops: self.sent.clone() })
     }
 
-    /// The connection is gone, or the submission was refused: what was sent must be sent again, unless one of the
-    /// changes since is it.
+    /// The connection broke or the submission was refused. It must be sent again, unless a later change contains
+    /// it.
     pub(crate) fn unsent(&mut self) {
         self.is_sent = false;
     }
 
-    /// Takes in a change. `false` when changes before it are missing here.
+    /// Applies a change. Returns `false` if earlier changes are missing.
     pub(crate) fn receive(&mut self, change: &Change) -> Result<bool, BadChange> {
         if change.version <= self.version {
             return Ok(true);
@@ -121,8 +121,8 @@ impl Replica {
         self.show()
     }
 
-    /// Takes the whole notebook in, after so long a time that single changes are not known any more. `heard` is
-    /// the number of the last submission of this client that is in it.
+    /// Loads the whole notebook, after the changes since are no longer kept. `heard` is the number of this client's
+    /// last submission in it.
     pub(crate) fn resync(
         &mut self,
         version: u64,
@@ -154,7 +154,7 @@ impl Replica {
         Ok(true)
     }
 
-    /// Changes what was done here so that it fits behind something that was done elsewhere.
+    /// Rebases local operations over a foreign effect.
     fn rebase(&mut self, effect: &Effect) -> Result<(), BadChange> {
         match effect {
             Effect::Changed { cell, change } => {
@@ -169,7 +169,7 @@ impl Replica {
                         *change = mine;
                     }
                 }
-                // What someone has just typed there is not deleted by someone who had not seen it.
+                // A client that has not seen new text in a cell must not delete it.
                 let keeps = |op: &Op| !matches!(op, Op::Delete { cell: same } if same == cell);
                 self.sent.retain(keeps);
                 self.waiting.retain(keeps);
@@ -184,7 +184,7 @@ impl Replica {
         Ok(())
     }
 
-    /// A cell that is deleted here and brought back counts as a change of text for clients that edit it meanwhile.
+    /// A cell deleted and restored locally counts as a text change for clients that edit it meanwhile.
     fn join_restored(&mut self, cell: &CellId) -> Result<(), BadChange> {
         if !self.sent.iter().chain(&self.waiting).any(|op| restores(op, cell)) {
             return Ok(());
@@ -206,7 +206,8 @@ impl Replica {
         Ok(())
     }
 
-    /// A cell came in elsewhere. One that is brought back here too is back once; a new one here gets another name.
+    /// Handles a foreign insertion. A cell restored on both sides exists once; a new local cell with the same id
+    /// gets another.
     fn rebase_on_inserted(&mut self, cell: &CellId, kind: CellType, source: &str) {
         let names = |op: &Op| matches!(op, Op::Insert { cell: Some(same), .. } if same == cell);
         let is_same =
@@ -221,12 +222,12 @@ impl Replica {
             return;
         }
         let name = self.fresh_name();
-        // Operations before it mean the other cell.
+        // Earlier operations refer to the other cell.
         let later = self.sent.iter_mut().chain(&mut self.waiting).skip(first);
         later.enumerate().for_each(|(at, op)| rename(op, cell, &name, at == 0));
     }
 
-    /// A cell was deleted elsewhere. What was typed here is not deleted with it: the cell comes back.
+    /// Handles a foreign deletion. Local typing is not lost: the cell comes back.
     fn rebase_on_deleted(&mut self, cell: &CellId) {
         let at = position(&self.confirmed, cell);
         let before = at.and_then(|at| at.checked_sub(1)).map(|at| self.confirmed[at].id.clone());
@@ -267,7 +268,7 @@ impl Replica {
     }
 }
 
-/// The cell that an operation is about; none for a new one.
+/// The cell of an operation; `None` for a new one.
 fn op_cell(op: &Op) -> Option<&CellId> {
     match op {
         Op::Insert { .. } => None,
@@ -282,7 +283,7 @@ fn op_cell(op: &Op) -> Option<&CellId> {
     }
 }
 
-/// Gives a cell of this client another name. The operation that inserts it still finds its content under the old one.
+/// Renames a local cell. The inserting operation still finds its content under the old id.
 fn rename(op: &mut Op, old: &CellId, new: &CellId, inserts: bool) {
     let from = match op {
         Op::Insert { content: Some(Content::Cell { cell, .. }), .. } if !inserts => {
@@ -315,7 +316,7 @@ fn rename(op: &mut Op, old: &CellId, new: &CellId, inserts: bool) {
     }
 }
 
-/// Whether an operation brings this very cell back.
+/// Whether an operation restores this cell.
 fn restores(op: &Op, wanted: &CellId) -> bool {
     let Op::Insert { cell: Some(cell), content: Some(Content::Cell { cell: from, .. }), .. } = op else {
         return false;

@@ -1,4 +1,4 @@
-//! The state of widgets in a notebook, and the outputs that Output widgets take, beside nbclient's.
+//! Compares widget state and the outputs captured by Output widgets with nbclient's.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cellist_kernel::order::Way;
 use cellist_kernel::zmq::KernelCommand;
-use cellist_live::Batch;
+use cellist_live::CellBatch;
 use cellist_session::execution::Cancel;
 use cellist_session::sessions::RunFeed;
 use serde_json::Value;
@@ -35,7 +35,7 @@ async fn run(desk: &Desk, way: Option<Way>, cells: &[usize]) {
     }
     let cells = cells.iter().map(|cell| desk.id(*cell)).collect();
     let feed = RunFeed::default();
-    let batch = Batch { cells, call, allow_errors: true, max_output: None, timing: false, feed };
+    let batch = CellBatch { cells, call, allow_errors: true, max_output: None, timing: false, feed };
     let ran = desk.document.run(&desk.bed.sessions, batch, Desk::author(), Cancel::never());
     in_time(ran).await.unwrap();
 }
@@ -45,7 +45,7 @@ fn in_file(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// The same notebook, run by nbclient of that interpreter.
+/// Runs the same notebook with nbclient.
 fn nbclient(python: &Path, desk: &Desk) -> Value {
     let target = desk.bed.scratch.path().join("reference.ipynb");
     let source = desk.bed.scratch.path().join("source.ipynb");
@@ -63,7 +63,7 @@ fn nbclient(python: &Path, desk: &Desk) -> Value {
     in_file(&target)
 }
 
-/// The models, without their names and in an order that does not depend on them.
+/// The models, without their ids and in an order independent of them.
 fn models(notebook: &Value) -> Vec<String> {
     let state = &notebook["metadata"]["widgets"]["application/vnd.jupyter.widget-state+json"];
     assert_eq!((&state["version_major"], &state["version_minor"]), (&2.into(), &0.into()));
@@ -90,7 +90,7 @@ fn cells(notebook: &Value) -> Vec<String> {
     notebook["cells"].as_array().unwrap().iter().map(outputs).collect()
 }
 
-/// JSON without the names of models, which are 32 digits.
+/// JSON without model ids, which have 32 digits.
 fn masked(value: &Value) -> String {
     let text = sorted(value).to_string();
     let (mut masked, mut digits) = (String::new(), String::new());

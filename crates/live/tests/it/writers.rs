@@ -1,5 +1,5 @@
-//! Other programs write the file after our saves: programs that had read an older version, the newest, another notebook,
-//! or the newest in part. Their text stays, but for sources of ours that they had not read.
+//! Other programs write the file after our saves. They had read an older version, the newest, another notebook, or
+//! part of the newest. Their text stays; sources of ours that they had not read come back.
 
 use std::fs::{self, File, FileTimes};
 use std::os::unix::fs::MetadataExt;
@@ -15,14 +15,14 @@ use serde_json::json;
 
 use crate::bed::Bed;
 
-/// The version that the other program had read before it wrote.
+/// The version that the other program had read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// The version so many saves before the newest, at least one.
+    /// The version this many saves before the newest, at least one.
     Stale(usize),
     Current,
     Unrelated,
-    /// The newest, of which it takes one new cell into a notebook of its own.
+    /// The newest, of which it copies one new cell into its own notebook.
     PartlyOurs,
 }
 
@@ -32,7 +32,7 @@ enum Way {
     ByRename,
 }
 
-/// A change of ours; each save also adds a cell.
+/// A change by cellist; each save also adds a cell.
 #[derive(Clone, Copy, Debug)]
 enum Ours {
     Edit(usize),
@@ -42,7 +42,7 @@ enum Ours {
     Move(usize),
 }
 
-/// A change of the other program's.
+/// A change by the other program.
 #[derive(Clone, Copy, Debug)]
 enum Theirs {
     Edit,
@@ -149,7 +149,7 @@ fn change_theirs(notebook: &mut Notebook, change: Theirs) {
     }
 }
 
-/// The file that the other program makes, from the versions that were in the file.
+/// The file that the other program writes, from the versions it has read.
 fn foreign(kind: Kind, change: Theirs, versions: &[Vec<u8>]) -> Vec<u8> {
     let newest = versions.last().unwrap();
     let unrelated = || {
@@ -193,7 +193,7 @@ fn write(path: &Path, way: Way, bytes: &[u8], at: SystemTime) {
     }
 }
 
-/// Everything by which a file that was touched shows.
+/// Everything that reveals a write to a file.
 fn state(path: &Path) -> (u64, SystemTime, Vec<u8>) {
     let metadata = fs::metadata(path).unwrap();
     (metadata.ino(), metadata.modified().unwrap(), fs::read(path).unwrap())
@@ -203,7 +203,7 @@ fn source_of(cell: &Cell) -> String {
     cell.source().into_owned()
 }
 
-/// The sources that the newest version has and an older one has not.
+/// The sources in the newest version that an older one lacks.
 fn news(versions: &[Vec<u8>], saves: usize) -> Vec<String> {
     let base: Vec<String> =
         parse(&versions[versions.len().saturating_sub(saves + 1)]).cells().iter().map(source_of).collect();
@@ -229,13 +229,13 @@ fn rest(cell: &Cell) -> Vec<(String, Vec<u8>)> {
     keys.map(|key| (key.to_string(), cell.value(&key).unwrap().to_vec())).collect()
 }
 
-/// That `found` is `theirs` with nothing of ours but `expected` sources and the cell of the last command.
+/// Checks that `found` is `theirs` plus the `expected` sources and the cell of the last command.
 #[track_caller]
 fn assert_theirs(theirs: &Notebook, found: &Notebook, expected: &[String], last: &str) {
     let of_them = |cell: &&Cell| theirs.cells().iter().any(|their| their.source() == cell.source());
     let mut kept = found.cells().iter().filter(of_them);
     for their in theirs.cells() {
-        // An older text of ours gives way to the newer one; all else of the cell is theirs.
+        // A newer text of ours replaces an older one; the rest of the cell is theirs.
         let is_replaced = expected.iter().any(|source| source.starts_with(&*their.source()));
         match kept.clone().next() {
             Some(cell) if cell.source() == their.source() => {
@@ -260,7 +260,7 @@ fn assert_theirs(theirs: &Notebook, found: &Notebook, expected: &[String], last:
     assert_eq!(found.cells().iter().filter(|cell| cell.source() == last).count(), 1);
 }
 
-/// One save of ours after the other, then a write of another program, then a look and a change of ours.
+/// Some saves of ours, a write of another program, then a check and a change of ours.
 #[derive(Clone, Debug)]
 struct Case {
     minor: usize,
@@ -307,7 +307,7 @@ impl Case {
         bed.store.change(&bed.path, Missing::Refuse, change).unwrap();
     }
 
-    /// The sources that must come back into the other program's file.
+    /// The sources that must return to the other program's file.
     fn expected(&self, versions: &[Vec<u8>], theirs: &[u8]) -> Vec<String> {
         match (self.kind, self.way) {
             (Kind::Stale(saves), Way::InPlace) if shares_half(versions.last().unwrap(), theirs) => {
@@ -325,7 +325,7 @@ proptest! {
         let bytes = foreign(case.kind, case.change, &versions);
         write(&bed.path, case.way, &bytes, SystemTime::now() + case.delay);
 
-        // Looking at it changes nothing, and neither does a change that comes to nothing.
+        // A check, or an edit without effect, does not change the file.
         let before = state(&bed.path);
         let opened = bed.store.open(&bed.path).unwrap();
         prop_assert_eq!(opened.notebook.to_bytes(), bytes.clone());
@@ -348,7 +348,7 @@ async fn beside_an_open_notebook(case: &Case) {
     let documents = Documents::new(bed.store.clone());
     let document = documents.open(&bed.path).await.unwrap();
     let read = fs::read(&bed.path).unwrap();
-    // A stale writer has not read the last save of the owner.
+    // A stale writer has not read the owner's last save.
     let author = cellist_live::Actor::new(cellist_live::ActorKind::Person, "ann").into();
     let edit = |notebook: &mut Notebook, _: Option<&cellist_notebook::Snapshot>| {
         notebook.insert(0, CellType::Code, "ours, of the owner");

@@ -6,7 +6,7 @@ use cellist_host::{Host as Reach, HostAddress, HostService};
 use cellist_kernel::guard::Guard;
 use cellist_live::Documents;
 use cellist_serve::{HostServer, IdlePolicy, ServeOptions};
-use cellist_session::sessions::{Means, Policy, Sessions};
+use cellist_session::sessions::{Policy, SessionServices, Sessions};
 use cellist_settings::Home;
 use cellist_store::Store;
 use cellist_store::artifact::{Artifacts, Retention};
@@ -39,7 +39,7 @@ impl Bed {
 
     pub(crate) fn service(&self) -> HostService {
         let artifacts = Artifacts::new(&self.home, Retention::default());
-        let means = Means::local(Guard::none(), None, self.home.clone(), artifacts.clone());
+        let means = SessionServices::local(Guard::none(), None, self.home.clone(), artifacts.clone());
         let sessions = Sessions::new(Policy::default(), means);
         HostService::new(sessions, Documents::new(Store::new(self.home.clone())), artifacts)
     }

@@ -10,7 +10,7 @@ use cellist_output::Ansi;
 use cellist_session::execution::{Cancel, Reading, Status};
 use cellist_session::orders::ClientEnvironment;
 use cellist_session::sessions::{
-    Code, Kind, OwnerId, Principal, RetryOnCrash, RunRules, SessionCall, SessionKey, Ticket,
+    Code, OwnerId, Principal, RetryOnCrash, RunRules, SessionCall, SessionKey, SessionKind, Ticket,
 };
 use cellist_settings::{Settings, ToolMode};
 use cellist_tools::{Agent, Caller, Mode, ToolName, ToolSet};
@@ -400,7 +400,7 @@ fn call(code: &str) -> SessionCall {
     let reading = Reading::new(cellist_output::Limits::for_screen(), Ansi::Remove);
     let rules =
         RunRules { grace: LONG, retry: RetryOnCrash::Never, ..RunRules::new(&Settings::default(), reading) };
-    let call = SessionCall::new(SessionKey::new("", "/"), Kind::Terminal, order().into(), rules);
+    let call = SessionCall::new(SessionKey::new("", "/"), SessionKind::Terminal, order().into(), rules);
     SessionCall { cells: vec![Code { code: code.to_owned(), ..Code::default() }], ..call }
 }
 

@@ -142,5 +142,5 @@ async fn an_agents_turn_waits_for_review_and_is_undone_as_a_whole() {
         whole["cells"].as_array().unwrap().iter().map(|cell| &cell["source"]).collect();
     assert_eq!(sources, [&json!("x = 1"), &json!("y = 1")]);
     let again = page.on_notebook(undo).await;
-    assert!(again["Err"]["message"].as_str().unwrap().contains("taken back already"), "{again}");
+    assert!(again["Err"]["message"].as_str().unwrap().contains("already undone"), "{again}");
 }

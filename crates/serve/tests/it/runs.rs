@@ -13,7 +13,7 @@ use cellist_output::{Ansi, Limits};
 use cellist_serve::IdlePolicy;
 use cellist_session::execution::{Reading, RunReport, Status};
 use cellist_session::orders::{ClientEnvironment, KernelRequest};
-use cellist_session::sessions::{Kind, RunRules};
+use cellist_session::sessions::{RunRules, SessionKind};
 use cellist_settings::{BackendWish, Settings};
 use serde_json::json;
 use testkit::until;
@@ -48,7 +48,7 @@ fn run(bed: &Bed, path: &Path, cells: &[&str]) -> Request {
         session: SessionName { id: "nb".into(), cwd: Some(bed.scratch.path().to_owned()) },
         here: bed.scratch.path().to_owned(),
         kernel: KernelRequest::default(),
-        kind: Kind::Notebook { path: path.to_owned() },
+        kind: SessionKind::Notebook { path: path.to_owned() },
         is_owned: false,
         cells: Vec::new(),
         soft_wait: LONG,

@@ -1,4 +1,4 @@
-//! What to say about an exception beyond what it says itself.
+//! Hints about common exceptions.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use cellist_kernel::environment::hint_for_key_error;
 
 pub use cellist_kernel::order::KernelSurroundings as Surroundings;
 
-/// A hint about an exception, if there is one to give.
+/// Returns a hint about an exception, if one is known.
 pub(crate) fn advice(
     name: &str,
     message: &str,
@@ -17,7 +17,7 @@ pub(crate) fn advice(
         "KeyError" => hint_for_key_error(message, &around.hidden_variables),
         "ModuleNotFoundError" => {
             let module = message.strip_prefix("No module named ")?.trim_matches(['\'', '"']);
-            // What is missing inside a package that is there is not mended by installing anything.
+            // Installing a package does not add a submodule that an installed package lacks.
             if module.is_empty() || !module.chars().all(|c| c.is_alphanumeric() || c == '_') {
                 return None;
             }
@@ -34,7 +34,7 @@ pub(crate) fn advice(
     }
 }
 
-/// The package that a module comes from, where its name is another.
+/// Maps a module to its package on PyPI, if the names differ.
 fn package(module: &str) -> &str {
     match module {
         "bs4" => "beautifulsoup4",
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_module_is_told_with_the_command_that_installs_it() {
+    fn a_missing_module_gets_its_installation_command() {
         let around = Surroundings { has_pip: true, ..Surroundings::default() };
         let python = Some(Path::new("/v/bin/python"));
         let said = |message, around: &Surroundings| advice("ModuleNotFoundError", message, python, around);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hidden_variable_is_told_and_an_ordinary_key_is_not() {
+    fn a_hidden_variable_gets_a_hint_and_an_ordinary_key_does_not() {
         let hidden_variables = BTreeSet::from(["GITHUB_TOKEN".to_owned()]);
         let around = Surroundings { hidden_variables, has_pip: true };
         assert!(advice("KeyError", "'GITHUB_TOKEN'", None, &around).is_some());

@@ -1,4 +1,4 @@
-//! Outputs cut down for a reader who pays for each byte, in the shape in which they came.
+//! Shortens outputs for a reader with a byte limit. The shape of the outputs stays the same.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use cellist_output::{Limits, MimeBundle, MimeData, Output, StreamName, notices};
 
 use super::output_buffer::weight;
 
-/// Images and other data travel whole up to this size, however little text is wanted.
+/// Images and other data up to this size are kept whole, regardless of the text limit.
 const MAX_DATA: usize = 1024 * 1024;
 
-/// All of it together travels up to this size; the oldest is left out.
+/// Limit for the data of all outputs together. The oldest data is dropped first.
 const MAX_ALL_DATA: usize = 10 * 1024 * 1024;
 
-/// The outputs with their text within the limits: the last of it, as much as there is room for.
+/// Shortens outputs to the limits. Keeps the end of the text.
 pub(crate) fn brief(outputs: &[Output], limits: &Limits) -> Vec<Output> {
     let (mut room, mut data_room) = (limits.max_bytes, MAX_ALL_DATA);
     let mut shown: Vec<Output> = Vec::new();
@@ -46,7 +46,7 @@ pub(crate) fn brief(outputs: &[Output], limits: &Limits) -> Vec<Output> {
     shown
 }
 
-/// An output without what is too large for anyone.
+/// Returns an output without values that exceed the limits.
 fn small<'a>(output: &'a Output, limits: &Limits) -> Cow<'a, Output> {
     let cut = |data: &MimeBundle| {
         let mut kept = MimeBundle::new();
@@ -55,7 +55,7 @@ fn small<'a>(output: &'a Output, limits: &Limits) -> Cow<'a, Output> {
                 MimeData::Text(text) if is_text(mime) && text.len() > limits.max_bytes => {
                     let end = text.floor_char_boundary(limits.max_bytes / 2);
                     let rest = (text.len() - end) as u64;
-                    // Half a page of HTML is worse than none.
+                    // Truncated HTML is worse than none.
                     if mime != "text/html" {
                         kept.insert(
                             mime,
@@ -80,7 +80,7 @@ fn small<'a>(output: &'a Output, limits: &Limits) -> Cow<'a, Output> {
             metadata: metadata.clone(),
             display_id: None,
         }),
-        // A stream's text may be all that memory holds: what is shown of it is cut out of it.
+        // A stream may be very large, so the caller slices it instead of copying it here.
         Output::Stream { .. } | Output::Error { .. } => Cow::Borrowed(output),
     }
 }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_text_stays_and_what_is_left_out_is_counted() {
+    fn the_last_text_stays_and_dropped_bytes_are_counted() {
         let limits = Limits::new(10, 100);
         let outputs = [
             Output::stream(StreamName::Stderr, "gone"),
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_small_enough_is_as_it_was() {
+    fn small_outputs_stay_unchanged() {
         let outputs = vec![Output::stream(StreamName::Stdout, "a"), Output::stream(StreamName::Stderr, "b")];
         assert_eq!(brief(&outputs, &Limits::for_screen()), outputs);
     }

@@ -1,4 +1,4 @@
-//! Runs one piece of code to its end: reads its events, keeps its times, stops it when it must be stopped.
+//! Drives one piece of code to its end: reads its events, enforces its time limit, and stops it on request.
 
 use std::time::Duration;
 
@@ -11,27 +11,27 @@ use super::pace::{Due, Pace};
 use super::record::Record;
 use super::run_outputs::RunOutputs;
 
-/// How often those who watch are shown something new.
+/// Interval of progress updates to the observer.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How long a kernel that was ended may take to say so.
+/// How long a killed kernel may take to report its end.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// How long handlers of a program may take that are told of outputs, and how long to stop.
+/// How long the program's output handlers may take, and how long they may take to stop.
 const HANDLERS: Duration = Duration::from_secs(5);
 
-/// What those who watch an execution are told.
-pub(crate) enum Moment {
-    /// Something happened.
+/// An event for the observer of an execution.
+pub(crate) enum DriveEvent {
+    /// The kernel sent an event.
     Event(Event),
-    /// Time has passed.
+    /// The update interval has passed.
     Tick,
-    /// The code was interrupted, or has not stopped within the grace after that.
+    /// The code was interrupted, or did not stop within the grace period.
     Stopping(Pace),
 }
 
-/// A piece of code to run, with all that goes along.
-pub(crate) struct Work<'a> {
+/// A piece of code to run, with its record, time limits and cancellation.
+pub(crate) struct DriveInput<'a> {
     pub(crate) kernel: &'a dyn Kernel,
     pub(crate) request: Request,
     pub(crate) record: &'a mut Record,
@@ -39,14 +39,14 @@ pub(crate) struct Work<'a> {
     pub(crate) cancel: &'a mut Cancel,
 }
 
-/// Runs code until it has ended, its kernel has died or was ended. An error means that it never began.
+/// Runs code until it ends, or its kernel dies or is ended. An error means that the code never began.
 pub(crate) async fn drive(
-    work: Work<'_>,
-    mut watch: impl FnMut(&mut Record, Moment),
+    work: DriveInput<'_>,
+    mut watch: impl FnMut(&mut Record, DriveEvent),
 ) -> cellist_kernel::Result<()> {
-    let Work { kernel, request, record, pace, cancel } = work;
+    let DriveInput { kernel, request, record, pace, cancel } = work;
     let execution = kernel.execute(request).await?;
-    let mut hearing = Hearing { id: execution.id, events: execution.events };
+    let mut stream = EventStream { id: execution.id, events: execution.events };
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     ticks.reset();
@@ -54,7 +54,7 @@ pub(crate) async fn drive(
         let wake = match pace.due(now()) {
             Due::Nothing(until) => until,
             due => {
-                act(kernel, due, pace, record, &mut hearing, &mut watch).await;
+                act(kernel, due, pace, record, &mut stream, &mut watch).await;
                 continue;
             }
         };
@@ -66,28 +66,28 @@ pub(crate) async fn drive(
         };
         let wish = tokio::select! {
             biased;
-            wish = cancel.wish() => Some(wish),
+            wish = cancel.next_request() => Some(wish),
             () = alarm => None,
             _ = ticks.tick() => {
-                watch(record, Moment::Tick);
+                watch(record, DriveEvent::Tick);
                 None
             }
-            event = hearing.next(record) => {
+            event = stream.next(record) => {
                 take(event, record, &mut watch);
                 None
             }
         };
         if let Some(wish) = wish {
-            let due = pace.wish(wish, now());
-            act(kernel, due, pace, record, &mut hearing, &mut watch).await;
+            let due = pace.handle(wish, now());
+            act(kernel, due, pace, record, &mut stream, &mut watch).await;
         }
     }
     Ok(())
 }
 
-/// Tells the program the outputs that its widgets have taken, which it may read and add to. Handlers of the program that
-/// take too long are interrupted.
-pub(crate) async fn tell_widgets(kernel: &dyn Kernel, outputs: &RunOutputs) {
+/// Sends the program the outputs that its Output widgets captured. Interrupts handlers of the program that take too
+/// long.
+pub(crate) async fn send_captured_outputs(kernel: &dyn Kernel, outputs: &RunOutputs) {
     for message in outputs.take_messages() {
         let Ok(mut execution) = kernel.comm(message).await else { return };
         let mut told = std::pin::pin!(async { while execution.events.recv().await.is_some() {} });
@@ -98,30 +98,30 @@ pub(crate) async fn tell_widgets(kernel: &dyn Kernel, outputs: &RunOutputs) {
     }
 }
 
-/// The time, by the clock that all waiting goes by.
+/// Returns the time by tokio's clock, which tests can pause.
 pub(crate) fn now() -> std::time::Instant {
     Instant::now().into_std()
 }
 
-/// The events of an execution.
-struct Hearing {
+/// The event stream of an execution.
+struct EventStream {
     id: ExecutionId,
     events: mpsc::Receiver<Event>,
 }
 
-impl Hearing {
-    /// The next event, taken only when there is room for it. May be dropped at any time.
+impl EventStream {
+    /// Waits for room in the record, then for the next event. Cancel-safe.
     async fn next(&mut self, record: &Record) -> Option<Event> {
         record.room().await;
         self.events.recv().await
     }
 }
 
-fn take(event: Option<Event>, record: &mut Record, watch: &mut impl FnMut(&mut Record, Moment)) {
+fn take(event: Option<Event>, record: &mut Record, watch: &mut impl FnMut(&mut Record, DriveEvent)) {
     match event {
         Some(event) => {
             record.apply(&event);
-            watch(record, Moment::Event(event));
+            watch(record, DriveEvent::Event(event));
         }
         None => record.abandoned(),
     }
@@ -132,27 +132,27 @@ async fn act(
     due: Due,
     pace: &Pace,
     record: &mut Record,
-    hearing: &mut Hearing,
-    watch: &mut impl FnMut(&mut Record, Moment),
+    stream: &mut EventStream,
+    watch: &mut impl FnMut(&mut Record, DriveEvent),
 ) {
     match due {
         Due::Nothing(_) => {}
-        // One that cannot be interrupted is treated like one that does not stop.
+        // A kernel that cannot be interrupted is treated like one that does not stop.
         Due::Interrupt => {
-            watch(record, Moment::Stopping(*pace));
-            drop(kernel.interrupt(hearing.id).await);
+            watch(record, DriveEvent::Stopping(*pace));
+            drop(kernel.interrupt(stream.id).await);
         }
-        Due::Overdue => watch(record, Moment::Stopping(*pace)),
+        Due::Overdue => watch(record, DriveEvent::Stopping(*pace)),
         Due::Kill => {
             let mut ending = kernel.shutdown();
             let mut ended = false;
-            // A kernel that is ended may still have to hand over what it wrote, and waits for a reader.
+            // The kernel may still flush output before it ends, and blocks until a reader takes it.
             let deadline = sleep_until(Instant::now() + LAST_WORDS);
             tokio::pin!(deadline);
             while !record.has_ended() {
                 tokio::select! {
                     biased;
-                    event = hearing.next(record) => take(event, record, watch),
+                    event = stream.next(record) => take(event, record, watch),
                     () = &mut ending, if !ended => ended = true,
                     () = &mut deadline, if ended => record.abandoned(),
                 }

@@ -1,5 +1,5 @@
-//! The outputs of a cell as its notebook keeps them: all of them up to a limit, beyond it the first and the
-//! last, with a notice between. Memory is bounded as the file is.
+//! Buffers the outputs of one cell for its notebook. Past a limit, keeps the first and the last outputs with a
+//! notice between. Memory is bounded like the file.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -11,40 +11,40 @@ use cellist_output::{
 
 use super::report::{Picture, Pictures};
 
-/// How many bytes of pictures are kept for a model, as they are written in base64. Older ones go first.
+/// Limit for the pictures kept for a model, in bytes of base64. The oldest are dropped first.
 pub(super) const PICTURES: usize = 128 * 1024 * 1024;
 
-/// Outputs of this size go into the notebook once.
+/// Outputs larger than this are written into the notebook only once.
 const LARGE: usize = 64 * 1024 * 1024;
 
-/// Text behind the head is held in pieces of this size or less, so that the oldest can go.
+/// Size of the chunks that hold text after the head. The oldest chunks can be dropped.
 const PIECE: usize = 64 * 1024;
 
-/// The outputs of one cell, as they come.
+/// The outputs of one cell, updated by each event.
 #[derive(Clone, Debug)]
 pub struct OutputBuffer {
-    /// Bytes of the head, and of the tail; `None` keeps everything.
+    /// Bytes for the head, and for the tail; `None` keeps everything.
     half: Option<usize>,
     head: Outputs,
     head_bytes: usize,
     tail: VecDeque<Output>,
     tail_bytes: usize,
     dropped_bytes: u64,
-    /// Bytes of pictures that are kept beside all else; without it they count as all else does.
+    /// Separate byte limit for pictures; without it they count towards `half`.
     picture_room: Option<usize>,
     picture_bytes: usize,
     pictures_left_out: usize,
     clear_before_next: bool,
     /// Whether outputs were cleared.
     is_cleared: bool,
-    /// Where all of it is, once that is known.
+    /// Path of the artifact with the full output, once known.
     pub artifact: Option<String>,
     stdout: Decoder,
     stderr: Decoder,
 }
 
 impl OutputBuffer {
-    /// None yet, of which so many bytes are kept.
+    /// Creates an empty buffer that keeps up to `limit` bytes.
     pub fn new(limit: Option<usize>) -> OutputBuffer {
         OutputBuffer {
             half: limit.map(|limit| limit / 2),
@@ -64,7 +64,7 @@ impl OutputBuffer {
         }
     }
 
-    /// The outputs that a cell has, to which more can come.
+    /// Creates a buffer that starts with existing outputs.
     pub fn of(limit: Option<usize>, outputs: Vec<Output>) -> OutputBuffer {
         let mut kept = OutputBuffer::new(limit);
         for output in outputs {
@@ -76,7 +76,7 @@ impl OutputBuffer {
         kept
     }
 
-    /// Puts outputs before those that it has, unless these replace all before them.
+    /// Inserts earlier outputs at the start, unless the buffer was cleared.
     pub(super) fn put_before(&mut self, earlier: Vec<Output>) {
         if self.is_cleared {
             return;
@@ -87,13 +87,13 @@ impl OutputBuffer {
         self.clear_before_next = clear_before_next;
     }
 
-    /// Keeps pictures apart from all else, up to so many bytes.
+    /// Keeps pictures under a separate limit.
     pub fn with_pictures(mut self, room: usize) -> OutputBuffer {
         self.picture_room = Some(room);
         self
     }
 
-    /// The pictures, the newest of them where all are too large together.
+    /// Returns the newest pictures within the limit.
     pub fn pictures(&self) -> Pictures {
         let (mut list, mut left_out, mut room) = (Vec::new(), self.pictures_left_out, Some(PICTURES));
         let data = self.head.iter().chain(&self.tail).filter_map(Output::data);
@@ -108,7 +108,7 @@ impl OutputBuffer {
         Pictures { list, left_out }
     }
 
-    /// Takes what an event adds or changes.
+    /// Applies an event.
     pub fn apply(&mut self, event: Event) {
         match event {
             Event::Stream { name, bytes, .. } => self.stream(name, &bytes),
@@ -126,7 +126,7 @@ impl OutputBuffer {
             }
             Event::WidgetText { model, text } => self.set_widget_text(&model, &text),
             Event::ClearOutput { wait } => self.clear(wait),
-            // The cell that it belongs to gets it in another way.
+            // Late output reaches its own cell by another path.
             Event::Late { .. }
             | Event::Started { .. }
             | Event::InputRequested
@@ -140,28 +140,28 @@ impl OutputBuffer {
         }
     }
 
-    /// Whether there is so much of it that it goes into the notebook once, when the cell has ended: each version that the
-    /// notebook is given before that is one more copy in memory.
+    /// Whether the outputs are large enough to be written into the notebook only once, at the end of the cell. Each
+    /// earlier write would copy them in memory.
     pub fn is_large(&self) -> bool {
         self.head_bytes + self.tail_bytes >= LARGE
     }
 
-    /// Whether anything was left out.
+    /// Whether outputs were dropped.
     pub fn is_cut(&self) -> bool {
         self.dropped_bytes > 0
     }
 
-    /// Whether anything can be updated later on.
+    /// Whether an output can still be updated by its display id.
     pub fn has_display_ids(&self) -> bool {
         self.head.iter().chain(&self.tail).any(|output| output.display_id().is_some())
     }
 
-    /// Gives the display of a widget another text.
+    /// Sets the text of a widget's display.
     fn set_widget_text(&mut self, model: &str, text: &str) {
         self.head.iter_mut().chain(&mut self.tail).for_each(|output| output.set_widget_text(model, text));
     }
 
-    /// Replaces what is displayed under an id, and says whether anything is.
+    /// Replaces the outputs with a display id. Returns whether there was one.
     pub fn update(&mut self, id: &str, data: &MimeBundle, metadata: &RawJson) -> bool {
         let mut updated = false;
         for output in self.head.iter_mut().chain(&mut self.tail) {
@@ -178,7 +178,8 @@ impl OutputBuffer {
         updated
     }
 
-    /// What a file gets: all but what helpers told of themselves, which no other program could show.
+    /// Returns the outputs for the file. Status events of helpers are left out, because other programs cannot show
+    /// them.
     pub fn saved(&self) -> Cow<'_, [Output]> {
         let outputs = self.outputs();
         if !outputs.iter().any(is_status) {
@@ -187,7 +188,7 @@ impl OutputBuffer {
         let mut saved = Outputs::new();
         for output in outputs.iter().filter(|output| !is_status(output)) {
             match output {
-                // Text that stood on both sides of it is one.
+                // Merges the text before and after a removed status event.
                 Output::Stream { name, text } => saved.push_stream(*name, text),
                 Output::Display { .. } | Output::Result { .. } | Output::Error { .. } => {
                     saved.push(anonymous(output));
@@ -197,21 +198,21 @@ impl OutputBuffer {
         Cow::Owned(saved.into())
     }
 
-    /// The outputs as they stand, copied only where some were left out. A character that is not complete yet is
-    /// missing, and display ids mean nothing here.
+    /// Returns the current outputs. Copies them only if some were dropped. An incomplete character is left out, and
+    /// display ids have no meaning here.
     pub fn outputs(&self) -> Cow<'_, [Output]> {
         if self.tail.is_empty() {
             return Cow::Borrowed(self.head.as_slice());
         }
         let mut all = Outputs::new();
-        // The id of a display is known to all its copies already; it must not update them again here.
+        // Updates by display id were applied to all copies already; they must not apply again here.
         self.head.iter().for_each(|output| all.push(anonymous(output)));
         let mut tail = self.tail.iter();
         if self.dropped_bytes > 0 {
             let cut = match self.tail.front() {
                 Some(Output::Stream { name, text }) => {
                     tail.next();
-                    // The rest of a line whose start is gone goes with it.
+                    // Drops the rest of a line whose start was dropped.
                     let from = text.find('\n').map_or(0, |at| at + 1);
                     Some((*name, &text[from..], from))
                 }
@@ -227,7 +228,7 @@ impl OutputBuffer {
         Cow::Owned(all.into())
     }
 
-    /// Ends both streams: what was held back of a character never became one.
+    /// Ends both streams and flushes incomplete characters.
     pub fn finish(&mut self) {
         for name in [StreamName::Stdout, StreamName::Stderr] {
             let mut text = String::new();
@@ -320,12 +321,12 @@ impl OutputBuffer {
         }
     }
 
-    /// How large a piece of text may be: no larger than the tail, and never so small that a character has no room.
+    /// Maximum size of a text chunk: at most the tail, and large enough for any character.
     fn piece(&self) -> usize {
         self.half.map_or(PIECE, |half| half.clamp(4, PIECE))
     }
 
-    /// Lets the oldest go while what stays fills the tail.
+    /// Drops the oldest outputs while the rest still fills the tail.
     fn drop_oldest(&mut self) {
         let Some(half) = self.half else { return };
         while let Some(oldest) = self.tail.front().map(|output| self.weigh(output))
@@ -341,7 +342,7 @@ impl OutputBuffer {
         }
     }
 
-    /// Lets the oldest pictures go while all of them are too large together.
+    /// Drops the oldest pictures while they exceed their limit.
     fn drop_pictures(&mut self) {
         let Some(room) = self.picture_room else { return };
         for output in self.head.iter_mut().chain(&mut self.tail) {
@@ -355,7 +356,7 @@ impl OutputBuffer {
         }
     }
 
-    /// What an output counts.
+    /// Bytes that an output counts towards the limit.
     fn weigh(&self, output: &Output) -> usize {
         let apart = match self.picture_room {
             Some(_) => output.data().map_or(0, MimeBundle::picture_bytes),
@@ -365,7 +366,7 @@ impl OutputBuffer {
     }
 }
 
-/// How much of a text to take so that it fits: all of it, or else whole lines, or of a long line a part.
+/// Number of bytes of `text` that fit into `room`: all, whole lines, or part of a long line.
 fn whole_lines(text: &str, room: usize, piece: usize) -> usize {
     if text.len() <= room {
         return text.len();
@@ -378,7 +379,7 @@ fn whole_lines(text: &str, room: usize, piece: usize) -> usize {
     }
 }
 
-/// What an output takes up in a file, nearly.
+/// Approximate size of an output in the file.
 pub(super) fn weight(output: &Output) -> usize {
     match output {
         Output::Stream { text, .. } => text.len(),
@@ -398,7 +399,7 @@ pub(super) fn weight(output: &Output) -> usize {
     }
 }
 
-/// Whether an output is a status event and nothing else.
+/// Whether an output is only a status event.
 fn is_status(output: &Output) -> bool {
     let Output::Display { data, .. } = output else { return false };
     let mut types = data.iter().map(|(mime, _)| mime).peekable();

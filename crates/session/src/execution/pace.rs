@@ -1,73 +1,73 @@
-//! When code that runs is interrupted, and when its kernel is killed: a decision from times alone.
+//! Decides when running code is interrupted and when its kernel is killed. Pure: the caller passes the time.
 
 use std::time::{Duration, Instant};
 
 use cellist_settings::OnStuck;
 use serde::{Deserialize, Serialize};
 
-use super::cancel::Wish;
+use super::cancel::CancelRequest;
 
-/// Two wishes to stop that come closer together than this are one: some programs send a signal twice.
+/// Two stop requests within this time count as one, because some programs send a signal twice.
 const ONE_WISH: Duration = Duration::from_millis(100);
 
-/// Why code is stopped.
+/// Why running code is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// It ran longer than it may.
+    /// The time limit was reached.
     Timeout,
-    /// Whoever asked for it does not want it any more.
+    /// The caller cancelled it.
     Cancel,
-    /// Its kernel is ended by someone else.
-    Ending(Ending),
+    /// Its kernel is ended by another request.
+    Ending(KernelEnding),
 }
 
-/// Why a kernel is ended while it runs something.
+/// Why a kernel is ended while it runs code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
-    /// Somebody asked for a new one.
+pub enum KernelEnding {
+    /// A restart was requested.
     Restart,
-    /// Somebody asked for its end.
+    /// The end of the session was requested.
     Stop,
 }
 
-/// How code came to be killed.
+/// How the kernel came to be killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Killed {
-    /// It did not stop within the grace.
+    /// The code did not stop within the grace period.
     AfterGrace,
-    /// It was asked to stop a second time.
+    /// A second stop request came.
     AskedTwice,
-    /// At once, because the kernel had to end.
+    /// Immediately, because the kernel had to end.
     AtOnce,
 }
 
-/// What is due now.
+/// The action that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
-    /// Nothing until then, or until something happens.
+    /// Nothing until this time, or until the next event.
     Nothing(Option<Instant>),
-    /// The code is to be interrupted.
+    /// Interrupt the code.
     Interrupt,
-    /// It did not stop within the grace and runs on.
+    /// Report that the code did not stop within the grace period and runs on.
     Overdue,
-    /// It did not stop: the kernel is to be ended.
+    /// Kill the kernel, because the code did not stop.
     Kill,
 }
 
-/// How long code may take.
+/// A time limit for code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// As long as it likes.
+    /// No limit.
     None,
-    /// So long, as its caller said.
+    /// A limit that the caller set.
     Given(Duration),
-    /// So long as its caller waits for it.
+    /// The default limit, which applies while the caller waits.
     Usual(Duration),
 }
 
 impl Limit {
-    /// The time itself.
+    /// Returns the duration of the limit.
     pub fn time(self) -> Option<Duration> {
         match self {
             Limit::None => None,
@@ -75,7 +75,7 @@ impl Limit {
         }
     }
 
-    /// What is left when some of it was used.
+    /// Returns the remaining limit after some time was used.
     pub(crate) fn after(self, used: Duration) -> Limit {
         match self {
             Limit::None => Limit::None,
@@ -84,7 +84,7 @@ impl Limit {
         }
     }
 
-    /// What is left when nobody waits for the end any more.
+    /// Returns the limit that still applies once the caller has detached.
     pub(crate) fn handed_over(self) -> Limit {
         match self {
             Limit::None | Limit::Usual(_) => Limit::None,
@@ -99,7 +99,7 @@ impl From<Option<Duration>> for Limit {
     }
 }
 
-/// The times of one execution.
+/// The clock of one execution: its limit, grace period and stop requests.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     limit: Option<Instant>,
@@ -136,22 +136,22 @@ impl Pace {
         self.stopping.map(|stopping| stopping.cause)
     }
 
-    /// How long code may take to stop.
+    /// How long interrupted code may take to stop.
     pub(crate) fn grace(&self) -> Duration {
         self.grace
     }
 
-    /// Whether the code was interrupted and has not stopped within the grace since.
+    /// Whether the code was interrupted and did not stop within the grace period.
     pub(crate) fn is_overdue(&self) -> bool {
         self.stopping.is_some_and(|stopping| stopping.is_overdue)
     }
 
-    /// Whether the kernel had to be ended, and how it came to that.
+    /// How the kernel was killed, if it was.
     pub(crate) fn killed(&self) -> Option<Killed> {
         self.stopping.and_then(|stopping| stopping.killed)
     }
 
-    /// What is due at this time. Each thing is due once.
+    /// Returns the action that is due now. Each action is returned once.
     pub(crate) fn due(&mut self, now: Instant) -> Due {
         match &mut self.stopping {
             None => match self.limit {
@@ -175,17 +175,17 @@ impl Pace {
         }
     }
 
-    /// Takes a wish. A second wish to stop interrupts again, or kills where that is the rule.
-    pub(crate) fn wish(&mut self, wish: Wish, now: Instant) -> Due {
-        match (wish, &mut self.stopping) {
-            (Wish::HandOver, _) => {
+    /// Handles a cancel request. A second stop request interrupts again, or kills if the rule says so.
+    pub(crate) fn handle(&mut self, request: CancelRequest, now: Instant) -> Due {
+        match (request, &mut self.stopping) {
+            (CancelRequest::HandOver, _) => {
                 if self.is_usual {
                     self.limit = None;
                 }
                 self.due(now)
             }
-            (Wish::End(_), Some(Stopping { killed: Some(_), .. })) => Due::Nothing(None),
-            (Wish::End(ending), _) => {
+            (CancelRequest::End(_), Some(Stopping { killed: Some(_), .. })) => Due::Nothing(None),
+            (CancelRequest::End(ending), _) => {
                 let killed = Some(Killed::AtOnce);
                 let cause = Cause::Ending(ending);
                 let (asked_twice, is_overdue) = (false, false);
@@ -193,18 +193,18 @@ impl Pace {
                     Some(Stopping { cause, since: now, until: now, asked_twice, is_overdue, killed });
                 Due::Kill
             }
-            // It runs already.
-            (Wish::Withdraw, _) => self.due(now),
-            (Wish::Stop, None) => self.stop(Cause::Cancel, now),
-            (Wish::Force, None) => {
+            // The code has already begun.
+            (CancelRequest::Withdraw, _) => self.due(now),
+            (CancelRequest::Stop, None) => self.stop(Cause::Cancel, now),
+            (CancelRequest::Force, None) => {
                 self.on_stuck = OnStuck::Kill;
                 self.stop(Cause::Cancel, now)
             }
-            (Wish::Force, Some(_)) => {
+            (CancelRequest::Force, Some(_)) => {
                 self.on_stuck = OnStuck::Kill;
                 self.due(now)
             }
-            (Wish::Stop, Some(stopping)) => {
+            (CancelRequest::Stop, Some(stopping)) => {
                 let is_first = stopping.cause == Cause::Timeout && !stopping.asked_twice;
                 let again = is_first || now - stopping.since >= ONE_WISH;
                 if !again || stopping.killed.is_some() {
@@ -255,12 +255,12 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_twice_does_not_wait_for_the_grace() {
+    fn a_second_stop_request_skips_the_grace_period() {
         let start = Instant::now();
         let mut pace = Pace::new(start, None, 5 * SECOND, OnStuck::Kill);
         assert_eq!(pace.due(start + 1000 * SECOND), Due::Nothing(None));
-        assert_eq!(pace.wish(Wish::Stop, start), Due::Interrupt);
-        assert_eq!(pace.wish(Wish::Stop, start + SECOND), Due::Kill);
+        assert_eq!(pace.handle(CancelRequest::Stop, start), Due::Interrupt);
+        assert_eq!(pace.handle(CancelRequest::Stop, start + SECOND), Due::Kill);
         assert_eq!((pace.cause(), pace.killed()), (Some(Cause::Cancel), Some(Killed::AskedTwice)));
     }
 
@@ -268,9 +268,12 @@ mod tests {
     fn a_signal_that_was_sent_twice_is_one_wish() {
         let start = Instant::now();
         let mut pace = Pace::new(start, None, 5 * SECOND, OnStuck::Kill);
-        assert_eq!(pace.wish(Wish::Stop, start), Due::Interrupt);
-        assert_eq!(pace.wish(Wish::Stop, start + ONE_WISH / 2), Due::Nothing(Some(start + 5 * SECOND)));
-        assert_eq!(pace.wish(Wish::Stop, start + ONE_WISH), Due::Kill);
+        assert_eq!(pace.handle(CancelRequest::Stop, start), Due::Interrupt);
+        assert_eq!(
+            pace.handle(CancelRequest::Stop, start + ONE_WISH / 2),
+            Due::Nothing(Some(start + 5 * SECOND))
+        );
+        assert_eq!(pace.handle(CancelRequest::Stop, start + ONE_WISH), Due::Kill);
     }
 
     #[test]
@@ -278,7 +281,7 @@ mod tests {
         let start = Instant::now();
         let mut pace = Pace::new(start, Some(SECOND), 5 * SECOND, OnStuck::Kill);
         assert_eq!(pace.due(start + SECOND), Due::Interrupt);
-        assert_eq!(pace.wish(Wish::Stop, start + SECOND), Due::Kill);
+        assert_eq!(pace.handle(CancelRequest::Stop, start + SECOND), Due::Kill);
         assert_eq!(pace.cause(), Some(Cause::Timeout));
     }
 
@@ -286,10 +289,10 @@ mod tests {
     fn a_run_that_is_handed_over_keeps_only_the_limit_that_its_caller_gave() {
         let start = Instant::now();
         let mut usual = Pace::new(start, Limit::Usual(SECOND), SECOND, OnStuck::Kill);
-        assert_eq!(usual.wish(Wish::HandOver, start), Due::Nothing(None));
+        assert_eq!(usual.handle(CancelRequest::HandOver, start), Due::Nothing(None));
         assert_eq!(usual.due(start + 10 * SECOND), Due::Nothing(None));
         let mut given = Pace::new(start, Limit::Given(SECOND), SECOND, OnStuck::Kill);
-        assert_eq!(given.wish(Wish::HandOver, start), Due::Nothing(Some(start + SECOND)));
+        assert_eq!(given.handle(CancelRequest::HandOver, start), Due::Nothing(Some(start + SECOND)));
         assert_eq!(given.due(start + SECOND), Due::Interrupt);
     }
 
@@ -301,9 +304,12 @@ mod tests {
         assert_eq!(pace.due(start + 8 * SECOND), Due::Overdue);
         assert_eq!(pace.due(start + 900 * SECOND), Due::Nothing(None));
         assert!(pace.is_overdue() && pace.killed().is_none());
-        assert_eq!(pace.wish(Wish::Stop, start + 901 * SECOND), Due::Interrupt);
+        assert_eq!(pace.handle(CancelRequest::Stop, start + 901 * SECOND), Due::Interrupt);
         assert!(!pace.is_overdue());
-        assert_eq!(pace.wish(Wish::Stop, start + 901 * SECOND), Due::Nothing(Some(start + 906 * SECOND)));
+        assert_eq!(
+            pace.handle(CancelRequest::Stop, start + 901 * SECOND),
+            Due::Nothing(Some(start + 906 * SECOND))
+        );
         assert_eq!(pace.due(start + 906 * SECOND), Due::Overdue);
         assert_eq!((pace.cause(), pace.killed()), (Some(Cause::Timeout), None));
     }
@@ -312,13 +318,13 @@ mod tests {
     fn a_forced_interrupt_kills_code_that_has_not_stopped_within_the_grace() {
         let start = Instant::now();
         let mut fresh = Pace::new(start, None, 5 * SECOND, OnStuck::Wait);
-        assert_eq!(fresh.wish(Wish::Force, start), Due::Interrupt);
+        assert_eq!(fresh.handle(CancelRequest::Force, start), Due::Interrupt);
         assert_eq!(fresh.due(start + SECOND), Due::Nothing(Some(start + 5 * SECOND)));
         assert_eq!(fresh.due(start + 5 * SECOND), Due::Kill);
         let mut stuck = Pace::new(start, None, 5 * SECOND, OnStuck::Wait);
-        assert_eq!(stuck.wish(Wish::Stop, start), Due::Interrupt);
+        assert_eq!(stuck.handle(CancelRequest::Stop, start), Due::Interrupt);
         assert_eq!(stuck.due(start + 5 * SECOND), Due::Overdue);
-        assert_eq!(stuck.wish(Wish::Force, start + 6 * SECOND), Due::Kill);
+        assert_eq!(stuck.handle(CancelRequest::Force, start + 6 * SECOND), Due::Kill);
         assert_eq!(stuck.killed(), Some(Killed::AfterGrace));
     }
 
@@ -326,10 +332,10 @@ mod tests {
     fn a_kernel_that_has_to_end_ends_at_once() {
         let start = Instant::now();
         let mut pace = Pace::new(start, None, 5 * SECOND, OnStuck::Kill);
-        assert_eq!(pace.wish(Wish::Stop, start), Due::Interrupt);
-        assert_eq!(pace.wish(Wish::End(Ending::Restart), start), Due::Kill);
+        assert_eq!(pace.handle(CancelRequest::Stop, start), Due::Interrupt);
+        assert_eq!(pace.handle(CancelRequest::End(KernelEnding::Restart), start), Due::Kill);
         assert_eq!(pace.killed(), Some(Killed::AtOnce));
-        assert_eq!(pace.cause(), Some(Cause::Ending(Ending::Restart)));
-        assert_eq!(pace.wish(Wish::End(Ending::Stop), start), Due::Nothing(None));
+        assert_eq!(pace.cause(), Some(Cause::Ending(KernelEnding::Restart)));
+        assert_eq!(pace.handle(CancelRequest::End(KernelEnding::Stop), start), Due::Nothing(None));
     }
 }

@@ -1,16 +1,16 @@
-//! How much of an execution a reader gets, and how several pieces of code share it.
+//! Decides how much of an execution's output a reader gets, and how several pieces of code share the limit.
 
 use cellist_output::{Ansi, Limits};
 use serde::{Deserialize, Serialize};
 
-/// How much of an execution is kept, for which reader.
+/// How much output is kept, and for which reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reading {
-    /// The limits of the text.
+    /// Limits of the text.
     pub limits: Limits,
     /// Whether colours stay in the text.
     pub ansi: Ansi,
-    /// A person or a model; the limits mean different things for them.
+    /// Person or model; the limits apply differently.
     #[serde(default)]
     pub reader: Reader,
 }
@@ -19,11 +19,14 @@ pub struct Reading {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reader {
-    /// A person, or a program: the limits hold for each piece of code.
+    /// A person or a program. The limits apply to each piece of code.
     #[default]
     Person,
-    /// A model: the limits hold for all pieces of a call together, frames of libraries are folded in tracebacks, and
-    /// pictures come beside the text.
+    /// A model.
+    ///
+    /// - The limits apply to all pieces of a call together.
+    /// - Library frames in tracebacks are folded.
+    /// - Pictures are returned beside the text.
     Model,
 }
 
@@ -33,21 +36,24 @@ impl Reading {
         Reading { limits, ansi, reader: Reader::Person }
     }
 
-    /// For a model that asked for so many bytes of text.
+    /// For a model that asked for a number of bytes.
     pub const fn for_model(max_bytes: usize) -> Reading {
         let limits = Limits::new(max_bytes, Limits::for_model().max_lines);
         Reading { limits, ansi: Ansi::Remove, reader: Reader::Model }
     }
 
-    /// For a model that did not say how much it wants: a text of many lines is cut to a short head and tail.
+    /// For a model that set no limit. Long text is cut to a short head and tail.
     pub const fn excerpt_for_model(max_bytes: usize) -> Reading {
         let limits = Limits::new(max_bytes, WHOLE_LINES).cut_to(EXCERPT_LINES);
         Reading { limits, ..Reading::for_model(max_bytes) }
     }
 
-    /// The share of the next piece of a call, when the pieces before it have shown `shown` bytes. It is half of the rest,
-    /// so that later pieces have room too. The last piece gets all of the rest. No piece gets less than a quarter of the
-    /// whole (4 KiB at most): which pieces fail, and deserve the room, is known only when all have run.
+    /// Returns the share of the next piece of a call, after earlier pieces have shown `shown` bytes.
+    ///
+    /// - A piece gets half of the rest, so later pieces have room.
+    /// - The last piece gets all of the rest.
+    /// - No piece gets less than a quarter of the whole, up to 4 KiB. A later piece may fail, and its error needs
+    ///   room.
     #[must_use]
     pub fn next(self, shown: usize, is_last: bool) -> Reading {
         match self.reader {
@@ -64,12 +70,11 @@ impl Reading {
     }
 }
 
-/// The bytes that a piece of code may always show, within the limit of the call: enough for the message of an error.
+/// Bytes that a piece may always show within the limit of the call: enough for an error message.
 const LEAST_SHARE: usize = 400;
 const MOST_LEAST_SHARE: usize = 4096;
 
-/// Up to so many lines, a model gets a text whole; a longer one is cut to an excerpt: the first quarter and the last
-/// lines.
+/// A model gets a text of up to this many lines whole. A longer text is cut to its first quarter and last lines.
 const WHOLE_LINES: usize = 120;
 const EXCERPT_LINES: usize = 80;
 

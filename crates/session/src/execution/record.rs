@@ -1,4 +1,4 @@
-//! One execution as it goes: its events, applied to what the file keeps and to what a reader sees.
+//! Records one execution: applies its events to the outputs for the file and the text for a reader.
 
 mod interim;
 
@@ -15,19 +15,19 @@ use serde::{Deserialize, Serialize};
 use super::advice::{Surroundings, advice};
 use super::brief::brief;
 use super::output_buffer::{OutputBuffer, PICTURES};
-use super::pace::{Cause, Ending, Killed, Pace};
+use super::pace::{Cause, KernelEnding, Killed, Pace};
 use super::reading::{Reader, Reading};
 use super::report::{KernelReport, KernelState, Pictures, Raised, Report};
 use super::run_outputs::SharedBuffer;
 use super::widgets::OutputTakers;
 
-/// Notices of output that was too large; more say nothing new.
+/// Maximum number of notices about rejected output; more would repeat the same fact.
 const REFUSED: usize = 3;
 
-/// How far a progress bar of the program is.
+/// State of a progress bar of the program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bar {
-    /// What it counts, in the program's words.
+    /// Label set by the program.
     pub label: String,
     /// Steps done.
     pub done: f64,
@@ -35,73 +35,78 @@ pub struct Bar {
     pub total: Option<f64>,
 }
 
-/// An execution that is going on.
+/// The record of one execution.
+///
+/// The task that drives the execution owns it and applies the kernel's events in order. Output buffers may be
+/// shared with a notebook; everything else belongs to the record. [`Record::room`] holds the driver back while the
+/// artifact is being written. [`Record::report`] builds the report once the execution has ended, also if its kernel
+/// died. An artifact that cannot be written costs only the full output, not the report.
 pub(crate) struct Record {
     pub(crate) buffer: SharedBuffer,
     pub(crate) execution_count: Option<u64>,
     pub(crate) bar: Option<Bar>,
-    /// Whether anything came since someone last looked.
+    /// Whether output came since the observer last read it.
     pub(crate) is_new: bool,
-    /// Takes all of the output, where it is kept.
+    /// Writes the full output to an artifact, if one is kept.
     writer: Option<ArtifactWriter>,
     sink: Sink,
     reading: Reading,
     raised: Option<Raised>,
     stdin_requested: bool,
     lost_output: bool,
-    /// Output that was too large to be taken.
+    /// Notices about output that was too large to accept.
     refused: Vec<String>,
     said_late: bool,
-    /// Whether frames of a traceback are only in the artifact.
+    /// Whether folded traceback frames are only in the artifact.
     is_folded: bool,
-    /// The widgets that take outputs from the cell.
+    /// Output widgets that capture the outputs of the cell.
     takers: OutputTakers,
-    ended: Option<Ended>,
+    ended: Option<RecordEnd>,
 }
 
-/// What is known of an execution from outside.
+/// Facts about an execution that its event stream does not carry.
 #[derive(Clone, Debug)]
-pub(crate) struct Told<'a> {
+pub(crate) struct RunFacts<'a> {
     pub(crate) duration: Duration,
     pub(crate) pace: &'a Pace,
-    /// The limit that a timeout names.
+    /// The time limit named in a timeout notice.
     pub(crate) limit: Option<Duration>,
     pub(crate) identity: &'a Identity,
     pub(crate) around: &'a Surroundings,
-    /// Notices that stand before those of the execution itself, and behind them.
+    /// Notices placed before those of the execution, and after them.
     pub(crate) before: Vec<String>,
     pub(crate) after: Vec<String>,
-    /// Whether the kernel is new since the last result.
+    /// Whether the kernel was started since the last result.
     pub(crate) restarted: bool,
-    /// Whether the kernel died after it had been restarted for this code.
+    /// Whether the kernel died again after a restart for this code.
     pub(crate) too_often: bool,
-    /// Whether there is a later, to which it matters that the state was kept.
+    /// Whether the session outlives the call, so the reader should know that its state was kept.
     pub(crate) lasting: bool,
 }
 
-impl<'a> Told<'a> {
+impl<'a> RunFacts<'a> {
     pub(crate) fn new(
         duration: Duration,
         pace: &'a Pace,
         limit: Option<Duration>,
         identity: &'a Identity,
         around: &'a Surroundings,
-    ) -> Told<'a> {
+    ) -> RunFacts<'a> {
         let (before, after) = (Vec::new(), Vec::new());
         let (restarted, too_often, lasting) = (false, false, false);
-        Told { duration, pace, limit, identity, around, before, after, restarted, too_often, lasting }
+        RunFacts { duration, pace, limit, identity, around, before, after, restarted, too_often, lasting }
     }
 }
 
-enum Ended {
+enum RecordEnd {
     Done { status: KernelStatus, cancelled: bool },
     Died(Death),
 }
 
 impl Record {
-    /// A record of code that belongs to no notebook.
+    /// Creates a record of code that belongs to no notebook.
     pub(crate) fn new(reading: Reading) -> Record {
-        // The report is cut to the limits anyway; this much is enough to cut it from.
+        // The report is cut to the limits later; this buffer leaves enough text to cut from.
         let buffer = OutputBuffer::new(Some(reading.limits.max_bytes.saturating_mul(4)));
         let buffer = match reading.reader {
             Reader::Person => buffer,
@@ -110,7 +115,7 @@ impl Record {
         Record::into_buffer(reading, SharedBuffer::new(buffer))
     }
 
-    /// A record whose outputs go into a buffer that others look at, too.
+    /// Creates a record whose outputs go into a shared buffer.
     pub(crate) fn into_buffer(reading: Reading, buffer: SharedBuffer) -> Record {
         Record {
             writer: None,
@@ -131,7 +136,7 @@ impl Record {
         }
     }
 
-    /// Has all of the output kept that a reader does not get.
+    /// Keeps the full output as an artifact.
     pub(crate) fn keep_in(mut self, artifacts: &Artifacts, origin: ArtifactOrigin) -> Record {
         self.writer = Some(artifacts.begin(origin, self.reading.limits.max_bytes));
         self
@@ -143,7 +148,7 @@ impl Record {
         }
     }
 
-    /// Takes an event. Late output is the reader's here; whose file it belongs to is the caller's to decide.
+    /// Applies an event. Late output is added to the text; the caller decides which file it belongs to.
     pub(crate) fn apply(&mut self, event: &Event) {
         self.is_new = true;
         match event {
@@ -161,7 +166,7 @@ impl Record {
                 self.keep(bytes.clone());
             }
             Event::Display { data, display_id, .. } => {
-                // The text of a bar is written anew when the bar has moved.
+                // The text of a progress bar is rewritten when the bar moves.
                 let model = data.widget_model().map(widget_id);
                 let shown = self.sink.block(&data.readable(), display_id.as_deref().or(model.as_deref()));
                 self.keep(shown);
@@ -175,11 +180,12 @@ impl Record {
                 let shown = self.sink.update(display_id, &data.readable());
                 self.keep(shown);
             }
-            // The text of the cell is not cleared with that of a widget.
+            // A widget's clear request does not clear the text of the cell.
             Event::ClearOutput { .. } if self.takers.newest().is_some() => {}
             Event::ClearOutput { wait } => self.sink.clear(*wait),
             Event::Comm(message) => self.takers.hear(message),
-            // One that the kernel has not shown is told to the reader, too: otherwise nobody says why the code failed.
+            // Includes an exception that the kernel did not show; otherwise the reader would not learn why the code
+            // failed.
             Event::Error { name, message, traceback } | Event::Failure { name, message, traceback } => {
                 let output = Output::Error {
                     name: name.clone(),
@@ -202,7 +208,7 @@ impl Record {
                     traceback: traceback.clone(),
                 });
             }
-            // It stands in the outputs of the cell that it belongs to.
+            // Late output is stored with the cell that it belongs to.
             Event::Late { .. } => {}
             Event::WidgetText { model, text } => {
                 self.sink.update(&widget_id(model.clone()), text);
@@ -216,22 +222,22 @@ impl Record {
             Event::OutputRefused { .. } => {}
             Event::Done(outcome) => {
                 self.execution_count = outcome.execution_count.or(self.execution_count);
-                self.ended = Some(Ended::Done { status: outcome.status, cancelled: outcome.cancelled });
+                self.ended = Some(RecordEnd::Done { status: outcome.status, cancelled: outcome.cancelled });
             }
-            Event::Died(death) => self.ended = Some(Ended::Died(death.clone())),
+            Event::Died(death) => self.ended = Some(RecordEnd::Died(death.clone())),
         }
     }
 
-    /// The kernel is gone without a word.
+    /// Ends the record of a kernel that vanished without a report.
     pub(crate) fn abandoned(&mut self) {
-        self.ended.get_or_insert(Ended::Died(Death::Unknown));
+        self.ended.get_or_insert(RecordEnd::Died(Death::Unknown));
     }
 
     /// How the kernel died, if it did.
     pub(crate) fn death(&self) -> Option<&Death> {
         match &self.ended {
-            Some(Ended::Died(death)) => Some(death),
-            Some(Ended::Done { .. }) | None => None,
+            Some(RecordEnd::Died(death)) => Some(death),
+            Some(RecordEnd::Done { .. }) | None => None,
         }
     }
 
@@ -239,21 +245,21 @@ impl Record {
         self.ended.is_some()
     }
 
-    /// What a reader sees at this moment.
+    /// Returns the text that a reader sees now.
     pub(crate) fn text(&self) -> String {
         self.sink.snapshot(None).text
     }
 
-    /// Waits until more can be taken without waiting for a disk. May be dropped at any time.
+    /// Waits until the artifact writer can accept more. Cancel-safe.
     pub(crate) async fn room(&self) {
         if let Some(writer) = &self.writer {
             writer.room().await;
         }
     }
 
-    /// What came of it.
-    pub(crate) async fn report(&mut self, told: Told<'_>) -> Report {
-        let Told { duration, pace, identity, .. } = told;
+    /// Builds the report of the execution.
+    pub(crate) async fn report(&mut self, facts: RunFacts<'_>) -> Report {
+        let RunFacts { duration, pace, identity, .. } = facts;
         let buffer = self.buffer.clone();
         let is_cut = {
             let mut buffer = buffer.lock();
@@ -272,38 +278,38 @@ impl Record {
         let artifact_id = artifact.id.map(String::from);
         buffer.lock().artifact.clone_from(&artifact_id);
         let mut kernel = KernelReport::of(identity);
-        kernel.restarted = told.restarted;
-        let mut notices = told.before.clone();
-        notices.extend(self.notices(&told));
+        kernel.restarted = facts.restarted;
+        let mut notices = facts.before.clone();
+        notices.extend(self.notices(&facts));
         let mut error = self.raised.clone();
         let status = match (pace.cause(), &self.ended) {
             (Some(cause), _) => Status::from(cause),
-            (None, Some(Ended::Done { cancelled: true, .. })) => Status::Cancelled,
-            (None, Some(Ended::Done { status: KernelStatus::Ok, .. })) => Status::Ok,
+            (None, Some(RecordEnd::Done { cancelled: true, .. })) => Status::Cancelled,
+            (None, Some(RecordEnd::Done { status: KernelStatus::Ok, .. })) => Status::Ok,
             (None, _) => Status::Error,
         };
-        if let Some(Ended::Died(death)) = &self.ended {
+        if let Some(RecordEnd::Died(death)) = &self.ended {
             kernel.state = KernelState::Lost;
             let said = notices::kernel_died(death);
             if pace.killed().is_none() {
                 error = error.or_else(|| {
                     Some(Raised {
                         ename: "DeadKernelError".into(),
-                        evalue: told.too_often.then(notices::restarted_too_often).unwrap_or(said.clone()),
+                        evalue: facts.too_often.then(notices::restarted_too_often).unwrap_or(said.clone()),
                         traceback: Vec::new(),
                     })
                 });
                 notices.push(said);
             }
-            if told.too_often {
+            if facts.too_often {
                 notices.push(notices::restarted_too_often());
             }
             notices.push(notices::state_lost());
-        } else if told.lasting && status != Status::Ok && !told.restarted {
-            // On a new kernel the earlier state is gone, which was said already.
+        } else if facts.lasting && status != Status::Ok && !facts.restarted {
+            // A new kernel has no earlier state; another notice already says so.
             notices.push(notices::state_kept());
         }
-        notices.extend(told.after.iter().cloned());
+        notices.extend(facts.after.iter().cloned());
         let shown = self.sink.clone().finish(artifact_id.as_deref());
         if shown.truncated.is_none() {
             notices.extend(artifact_id.as_deref().map(notices::kept_in));
@@ -335,7 +341,7 @@ impl Record {
         report
     }
 
-    /// The pictures for a model; a person gets them with the outputs.
+    /// Returns the pictures for a model; a person gets them with the outputs.
     fn pictures(&self, buffer: &OutputBuffer) -> Pictures {
         match self.reading.reader {
             Reader::Person => Pictures::default(),
@@ -343,7 +349,7 @@ impl Record {
         }
     }
 
-    fn notices(&self, told: &Told<'_>) -> Vec<String> {
+    fn notices(&self, facts: &RunFacts<'_>) -> Vec<String> {
         let mut said = Vec::new();
         if self.lost_output {
             said.push(match self.death() {
@@ -356,20 +362,20 @@ impl Record {
             said.push(notices::input_unsupported());
         }
         if let Some(raised) = &self.raised {
-            let python = told.identity.python.clone().unwrap_or_else(|| PathBuf::from("python3"));
-            said.extend(advice(&raised.ename, &raised.evalue, Some(&python), told.around));
+            let python = facts.identity.python.clone().unwrap_or_else(|| PathBuf::from("python3"));
+            said.extend(advice(&raised.ename, &raised.evalue, Some(&python), facts.around));
         }
-        match told.pace.cause() {
-            Some(Cause::Timeout) => said.push(notices::timed_out(told.limit.unwrap_or_default().as_secs())),
+        match facts.pace.cause() {
+            Some(Cause::Timeout) => said.push(notices::timed_out(facts.limit.unwrap_or_default().as_secs())),
             Some(Cause::Cancel) => said.push(notices::cancelled()),
-            Some(Cause::Ending(Ending::Restart)) => said.push(notices::restarted_meanwhile()),
-            Some(Cause::Ending(Ending::Stop)) => said.push(notices::stopped_meanwhile()),
+            Some(Cause::Ending(KernelEnding::Restart)) => said.push(notices::restarted_meanwhile()),
+            Some(Cause::Ending(KernelEnding::Stop)) => said.push(notices::stopped_meanwhile()),
             None => {}
         }
-        let what = if told.identity.backend == Backend::Shell { "command" } else { "kernel" };
-        match told.pace.killed() {
+        let what = if facts.identity.backend == Backend::Shell { "command" } else { "kernel" };
+        match facts.pace.killed() {
             Some(Killed::AfterGrace) => {
-                said.push(notices::killed_after_interrupt(what, told.pace.grace().as_secs()));
+                said.push(notices::killed_after_interrupt(what, facts.pace.grace().as_secs()));
             }
             Some(Killed::AskedTwice) => said.push(notices::killed_when_asked_twice(what)),
             Some(Killed::AtOnce) | None => {}
@@ -378,7 +384,7 @@ impl Record {
     }
 }
 
-/// The name under which the display of a widget is found again.
+/// The display id of a widget.
 fn widget_id(model: String) -> String {
     format!("widget:{model}")
 }

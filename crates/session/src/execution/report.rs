@@ -1,4 +1,4 @@
-//! What came of code that ran, as data. The JSON of [`Report`] is the interface of every command that runs code.
+//! Reports of executed code, as data. The JSON of [`Report`] is the interface of every command that runs code.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,41 +22,41 @@ impl From<Cause> for Status {
 /// An exception.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raised {
-    /// Its type.
+    /// Type of the exception.
     pub ename: String,
-    /// Its message.
+    /// Message.
     pub evalue: String,
-    /// The lines of its traceback.
+    /// Lines of the traceback.
     pub traceback: Vec<String>,
 }
 
-/// What became of the variables and imports in a kernel.
+/// State of the variables and imports in a kernel after the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KernelState {
-    /// They are as the code left them.
+    /// The state is as the code left it.
     Kept,
-    /// The code was interrupted and still runs, so nobody knows yet.
+    /// The code was interrupted and still runs, so the state is unknown.
     Unknown,
-    /// They are gone with the kernel.
+    /// The state was lost with the kernel.
     Lost,
 }
 
 /// The kernel that ran the code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelReport {
-    /// How it was run.
+    /// Backend of the kernel.
     pub backend: Backend,
-    /// The interpreter, where it is a local Python.
+    /// The interpreter, if it is a local Python.
     pub python: Option<PathBuf>,
-    /// What became of its state.
+    /// State of the kernel after the code.
     pub state: KernelState,
-    /// Whether it was started anew for this code.
+    /// Whether the kernel was restarted for this code.
     pub restarted: bool,
 }
 
 impl KernelReport {
-    /// Of a kernel whose state is kept.
+    /// Describes a kernel whose state was kept.
     pub fn of(identity: &Identity) -> KernelReport {
         KernelReport {
             backend: identity.backend,
@@ -67,63 +67,63 @@ impl KernelReport {
     }
 }
 
-/// Pictures that code has shown, in order.
+/// Pictures shown by code, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pictures {
-    /// Those that are there.
+    /// The pictures that were kept.
     pub list: Vec<Picture>,
-    /// How many came before them and are not kept.
+    /// Number of earlier pictures that were dropped.
     pub left_out: usize,
 }
 
 /// A picture.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Picture {
-    /// What it is, such as `image/png`.
+    /// MIME type, such as `image/png`.
     pub mime: String,
-    /// Its bytes in base64, or the text of a drawing.
+    /// Base64 data, or the text of an SVG.
     pub data: String,
 }
 
-/// What came of one piece of code.
+/// The result of one piece of code.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Report {
-    /// How it ended.
+    /// Final status.
     pub status: Status,
-    /// 0, 1, or nothing where it was stopped.
+    /// 0 or 1; `None` if the code was stopped.
     pub exit_code: Option<i32>,
-    /// What a reader gets, with notices at its end.
+    /// The text for the reader, with notices at its end.
     pub text: String,
-    /// The outputs, their text within the same limits.
+    /// The outputs, with their text within the same limits.
     pub outputs: Vec<Output>,
-    /// The pictures among them, whole, where a model reads it. They do not travel.
+    /// The full pictures, for a model. Not serialized.
     #[serde(skip)]
     pub pictures: Pictures,
-    /// What was raised.
+    /// The exception, if one was raised.
     pub error: Option<Raised>,
-    /// The number of the execution.
+    /// Execution count of the kernel.
     pub execution_count: Option<u64>,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// Whether it was stopped, for whatever reason.
+    /// Whether the code was stopped, for any reason.
     pub cancelled: bool,
-    /// Whether it was to stop and still runs: this is no end, and the rest comes under the same execution.
+    /// Whether the code was told to stop and still runs. The rest follows under the same execution id.
     #[serde(default)]
     pub still_running: bool,
-    /// Whether it asked for input, which it did not get.
+    /// Whether the code asked for input, which is not supported.
     pub stdin_requested: bool,
-    /// How much was cut off the text.
+    /// How much text was cut, if any.
     pub truncated: Option<Truncation>,
-    /// Where all of the output is kept.
+    /// Path of the artifact with the full output.
     pub artifact: Option<String>,
-    /// What ran it.
+    /// The kernel that ran the code.
     pub kernel: KernelReport,
-    /// What else its reader should know; part of `text` already.
+    /// Further facts for the reader; `text` already contains them.
     pub notices: Vec<String>,
 }
 
 impl Report {
-    /// Adds a notice, also at the end of the text.
+    /// Adds a notice to the list and to the end of the text.
     pub(crate) fn say(&mut self, notice: String) {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');
@@ -133,57 +133,57 @@ impl Report {
     }
 }
 
-/// What came of one cell.
+/// The result of one cell.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CellReport {
-    /// Where it stands in the notebook.
+    /// Index in the notebook.
     pub index: usize,
-    /// Its id, where the file stores one.
+    /// Cell id, if the file stores one.
     pub id: Option<String>,
-    /// Whether it may fail without ending the run.
+    /// Whether the cell may fail without ending the run.
     pub may_fail: bool,
-    /// What came of its code. Not flattened: serde would buffer its outputs, which do not survive that.
+    /// The result of the code. Not flattened: serde would buffer the outputs, and raw JSON does not survive that.
     pub report: Report,
 }
 
-/// How many cells failed, whether they may or not. One that was interrupted has not failed.
+/// Counts the failed cells, including those allowed to fail. An interrupted cell has not failed.
 pub fn count_failed(cells: &[Arc<CellReport>]) -> usize {
     let failed = |status| matches!(status, Status::Error | Status::Timeout);
     cells.iter().filter(|cell| failed(cell.report.status)).count()
 }
 
-/// A save that failed.
+/// A failed save.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unsaved {
-    /// A word for programs.
+    /// Kind of failure, for programs.
     pub kind: FailureKind,
-    /// The error.
+    /// Error message.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub hint: Option<String>,
 }
 
 /// The result of a run of cells.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunReport {
-    /// The notebook.
+    /// Path of the notebook.
     #[serde(with = "cellist_platform::portable_path")]
     pub notebook: PathBuf,
-    /// How the run ended: as the cell that ended it did, or well, also where cells failed that may.
+    /// Status of the cell that ended the run. Failures that are allowed do not count.
     pub status: Status,
-    /// Why the file does not have all outputs.
+    /// Why the file lacks some outputs.
     pub unsaved: Option<Unsaved>,
-    /// The file that has the outputs.
+    /// The file with the outputs.
     #[serde(with = "cellist_platform::portable_path")]
     pub output: PathBuf,
-    /// How long it took.
+    /// Duration in milliseconds.
     pub duration_ms: u64,
-    /// The cells that were run, in order.
+    /// The cells that ran, in order.
     pub cells: Vec<Arc<CellReport>>,
-    /// How many cells were to run and did not.
+    /// Number of cells that did not run.
     pub not_run: usize,
-    /// How many of those that ran failed, whether they may or not.
+    /// Number of failed cells, including those allowed to fail.
     pub failed: usize,
-    /// What else its reader should know.
+    /// Further facts for the reader.
     pub notices: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! The outputs of the cells of one run. The session that runs a cell applies events to them, and the open notebook shows
-//! them. A later cell may still change the outputs of an earlier one.
+//! The outputs of the cells of one run. The session applies events; the open notebook reads the result. A later
+//! cell may still change the outputs of an earlier one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -13,7 +13,7 @@ use super::output_buffer::OutputBuffer;
 use super::timing::Timing;
 use super::widgets::Widgets;
 
-/// The buffer of a piece of code that runs. Clones share it.
+/// The output buffer of running code. Clones share it.
 #[derive(Clone, Debug)]
 pub(crate) struct SharedBuffer(Arc<Mutex<OutputBuffer>>);
 
@@ -29,18 +29,18 @@ impl SharedBuffer {
 
 /// The outputs of the cells of one run. Clones share them.
 #[derive(Clone, Debug)]
-pub struct RunOutputs(Arc<Mutex<Cells>>);
+pub struct RunOutputs(Arc<Mutex<RunCells>>);
 
 #[derive(Debug)]
-struct Cells {
-    /// How many bytes of a cell's outputs are kept; all of them without a limit.
+struct RunCells {
+    /// Byte limit of a cell's outputs; `None` keeps everything.
     max_output: Option<usize>,
     running: RunningOutputs,
-    /// The cells that have ended and may still change: the last one, and those with displays that have a name.
+    /// Ended cells that may still change: the last one, and those with display ids.
     ended: Vec<EndedOutputs>,
-    /// The cells that have changed since that was asked last, and will not change any more.
+    /// RunCells that changed since the last read and cannot change again.
     changed: Vec<(String, CellOutputs)>,
-    /// Late output, with the tag of the execution that it belongs to.
+    /// Late output, with the tag of its execution.
     late: Vec<(Arc<str>, Event)>,
     widgets: Widgets,
 }
@@ -61,31 +61,31 @@ struct EndedOutputs {
     is_changed: bool,
 }
 
-/// The outputs of a cell at a moment, as its notebook keeps them.
+/// A snapshot of a cell's outputs for its notebook.
 #[derive(Clone, Debug)]
 pub struct CellOutputs {
     /// The outputs.
     pub outputs: Vec<Output>,
-    /// The number of the execution.
+    /// Execution count of the kernel.
     pub execution_count: Option<u64>,
-    /// The times of the execution so far.
+    /// Start and end times so far.
     pub timing: Timing,
 }
 
 impl RunOutputs {
-    /// Outputs of a run that keeps so many bytes of each cell.
+    /// Creates the outputs of a run with a byte limit for each cell.
     pub fn new(max_output: Option<usize>) -> RunOutputs {
         let running = RunningOutputs::default();
         let (ended, changed, late) = (Vec::new(), Vec::new(), Vec::new());
         let widgets = Widgets::new(max_output);
-        RunOutputs(Arc::new(Mutex::new(Cells { max_output, running, ended, changed, late, widgets })))
+        RunOutputs(Arc::new(Mutex::new(RunCells { max_output, running, ended, changed, late, widgets })))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Cells> {
+    fn lock(&self) -> MutexGuard<'_, RunCells> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An empty buffer for the next cell, which runs from now on. The buffer of a cell that runs again is another one.
+    /// Starts the next cell and returns its empty buffer. A cell that runs again gets a new buffer.
     pub(crate) fn begin(&self) -> SharedBuffer {
         let mut cells = self.lock();
         let buffer = SharedBuffer::new(OutputBuffer::new(cells.max_output));
@@ -106,7 +106,7 @@ impl RunOutputs {
         }
     }
 
-    /// The outputs of the cell that runs, where they are new and not so many that they go into the notebook once.
+    /// Returns the outputs of the running cell, if they changed and are not too large to be written repeatedly.
     pub fn newest(&self) -> Option<CellOutputs> {
         let mut cells = self.lock();
         let is_new = std::mem::take(&mut cells.running.is_new);
@@ -114,7 +114,7 @@ impl RunOutputs {
         (!buffer.is_large()).then(|| cells.running.outputs(&buffer))
     }
 
-    /// The cells that a later one has changed since this was asked last.
+    /// Returns the earlier cells that changed since the last call.
     pub fn take_changed(&self) -> Vec<(String, CellOutputs)> {
         let mut cells = self.lock();
         let mut changed = std::mem::take(&mut cells.changed);
@@ -122,7 +122,7 @@ impl RunOutputs {
         changed
     }
 
-    /// The cell that ran has ended, with these outputs. Later cells may still change them.
+    /// Ends the running cell and returns its outputs. Later cells may still change them.
     pub fn end(&self, cell: &str, execution_count: Option<u64>) -> CellOutputs {
         let mut cells = self.lock();
         let mut running = std::mem::take(&mut cells.running);
@@ -138,23 +138,23 @@ impl RunOutputs {
         outputs
     }
 
-    /// The messages that tell a program the outputs which its widgets have taken since this was asked last.
+    /// Returns the messages that tell the program which outputs its widgets captured since the last call.
     pub(crate) fn take_messages(&self) -> Vec<CommMessage> {
         self.lock().widgets.take_messages()
     }
 
-    /// The new value of the notebook's `metadata.widgets`, if the run has changed it since this was asked last.
+    /// Returns the new value of `metadata.widgets`, if it changed since the last call.
     pub fn widgets(&self, notebook: &Notebook) -> Option<Value> {
         self.lock().widgets.metadata(notebook)
     }
 
-    /// Takes the late output that has come.
+    /// Takes the late output received so far.
     pub fn take_late(&self) -> Vec<(Arc<str>, Event)> {
         std::mem::take(&mut self.lock().late)
     }
 
-    /// Adds late output to a cell, and returns the outputs that the cell has then, up to the limit. `known` are those that
-    /// it has in the notebook.
+    /// Adds late output to a cell and returns its outputs, up to the limit. `known` are the cell's outputs in the
+    /// notebook.
     pub fn add_late(&self, cell: &str, events: Vec<Event>, known: Vec<Output>) -> Vec<Output> {
         let cells = self.lock();
         let ended = cells.ended.iter().find(|ended| ended.cell == cell);
@@ -169,8 +169,8 @@ impl RunOutputs {
     }
 }
 
-impl Cells {
-    /// Gives an event to the earlier cells that it changes, and returns it if it belongs to the cell that runs.
+impl RunCells {
+    /// Applies an event to earlier cells. Returns it if it belongs to the running cell.
     fn elsewhere(&mut self, event: Event) -> Option<Event> {
         match &event {
             Event::Late { owner, event } => {
@@ -201,7 +201,7 @@ impl Cells {
 }
 
 impl RunningOutputs {
-    /// Takes note of the times and the number that an event tells.
+    /// Notes the times and the execution count of an event.
     fn note(&mut self, event: &Event) {
         self.is_new = true;
         self.timing.heard(event, SystemTime::now());
@@ -219,7 +219,7 @@ impl RunningOutputs {
 }
 
 impl EndedOutputs {
-    /// The outputs, if they have changed since this was asked last.
+    /// Returns the outputs, if they changed since the last call.
     fn take_changed(&mut self) -> Option<(String, CellOutputs)> {
         if !std::mem::take(&mut self.is_changed) {
             return None;

@@ -1,4 +1,4 @@
-//! When a cell ran, as JupyterLab writes it into the cell's metadata.
+//! Start and end times of a cell, in the form that JupyterLab writes into cell metadata.
 
 use std::time::SystemTime;
 
@@ -6,10 +6,10 @@ use cellist_kernel::Event;
 use cellist_platform::clock::utc_exact;
 use serde_json::{Map, Value};
 
-/// The key in the metadata of a cell.
+/// Key in the cell metadata.
 pub const TIMING: &str = "execution";
 
-/// The moments of one run of a cell, as far as they came.
+/// The times of one execution of a cell, as far as known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Timing {
     began: Option<SystemTime>,
@@ -17,7 +17,7 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// Takes the moment of an event.
+    /// Notes the time of an event.
     pub fn heard(&mut self, event: &Event, now: SystemTime) {
         match event {
             Event::Started { .. } => self.began = Some(now),
@@ -40,7 +40,7 @@ impl Timing {
         }
     }
 
-    /// The messages of Jupyter's protocol that these moments stand for. A kernel that died never answered.
+    /// Returns the times under Jupyter's message names. A kernel that died has no end time.
     pub fn to_json(self) -> Value {
         let began = ["iopub.execute_input", "iopub.status.busy", "shell.execute_reply.started"];
         let ended = ["iopub.status.idle", "shell.execute_reply"];

@@ -1,5 +1,5 @@
-//! The state of a run's widgets, as a notebook keeps it in `metadata.widgets`, and the outputs that Output widgets take
-//! from cells. Pure, from events to JSON.
+//! Tracks the widgets of a run: their state for `metadata.widgets`, and the outputs that Output widgets capture.
+//! Pure: events in, JSON out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +14,16 @@ use serde_json::{Map, Value, json};
 
 use super::output_buffer::OutputBuffer;
 
-/// The key of a notebook's metadata.
+/// Key in the notebook metadata.
 pub const WIDGETS: &str = "widgets";
 
-/// The form of the state below that key.
+/// MIME type of the state under that key.
 const STATE: &str = "application/vnd.jupyter.widget-state+json";
 
-/// The bytes of state that are kept. Past them, changes are not kept, as if a notebook had never saved them.
+/// Byte limit of the state. Changes past the limit are dropped, like widget state that was never saved.
 const MOST_BYTES: usize = 128 << 20;
 
-/// The state of widgets, as far as a run has seen it.
+/// The state of the widgets that a run has seen.
 #[derive(Debug, Default)]
 pub(super) struct Widgets {
     models: BTreeMap<String, WidgetModel>,
@@ -31,25 +31,25 @@ pub(super) struct Widgets {
     max_output: Option<usize>,
     bytes: usize,
     is_changed: bool,
-    /// Output widgets whose program does not know yet what they have taken.
+    /// Output widgets whose captured outputs the program does not know yet.
     untold: BTreeSet<String>,
-    /// Whether the models that the notebook had before the run are among these.
+    /// Whether models saved by earlier runs are included.
     has_earlier: bool,
 }
 
-/// One widget.
+/// The state of one widget.
 #[derive(Debug, Default)]
 struct WidgetModel {
     state: BTreeMap<String, RawJson>,
-    /// Binary values by their place in the state, which is a JSON array.
+    /// Binary values by their path in the state, a JSON array.
     buffers: BTreeMap<String, Bytes>,
-    /// The outputs that an Output widget has taken.
+    /// The outputs captured by an Output widget.
     taken: Option<OutputBuffer>,
-    /// Whether the program itself has set the outputs since then.
+    /// Whether the program has set the outputs itself since then.
     has_own_outputs: bool,
-    /// Whether all of it was seen, from its first message on.
+    /// Whether the model was seen from its first message on.
     is_whole: bool,
-    /// Whether it is only known from the notebook.
+    /// Whether the model is known only from the notebook.
     is_earlier: bool,
 }
 
@@ -58,12 +58,12 @@ impl Widgets {
         Widgets { max_output, ..Widgets::default() }
     }
 
-    /// The next cell begins. Output widgets take the outputs of one execution.
+    /// Starts the next cell. An Output widget captures the outputs of one execution.
     pub(super) fn begin(&mut self) {
         self.takers = OutputTakers::default();
     }
 
-    /// Takes an event that is a widget's, and returns what is left for the cells.
+    /// Handles a widget event. Returns the event if it belongs to the cells.
     pub(super) fn hear(&mut self, event: Event) -> Option<Event> {
         if let Event::Comm(message) = &event {
             self.takers.hear(message);
@@ -74,7 +74,7 @@ impl Widgets {
         let rest = match &event {
             Event::Display { data, metadata, display_id: Some(id) }
             | Event::Result { data, metadata, display_id: Some(id), .. } => {
-                // Cells that show the same display change with it.
+                // Cells with the same display change too.
                 let (display_id, data, metadata) = (id.clone(), data.clone(), metadata.clone());
                 Some(Event::UpdateDisplay { display_id, data, metadata })
             }
@@ -113,7 +113,7 @@ impl Widgets {
         self.is_changed = true;
     }
 
-    /// The messages that tell the program the outputs which its widgets have taken since this was asked last.
+    /// Returns the messages that tell the program which outputs its widgets captured since the last call.
     pub(super) fn take_messages(&mut self) -> Vec<CommMessage> {
         let untold = std::mem::take(&mut self.untold);
         let told = |comm_id: String| {
@@ -128,7 +128,7 @@ impl Widgets {
         untold.into_iter().filter_map(told).collect()
     }
 
-    /// The new value of `metadata.widgets`, if it has changed since this was asked last.
+    /// Returns the new value of `metadata.widgets`, if it changed since the last call.
     pub(super) fn metadata(&mut self, notebook: &Notebook) -> Option<Value> {
         if !std::mem::take(&mut self.is_changed) {
             return None;
@@ -143,7 +143,7 @@ impl Widgets {
         Some(json!({ STATE: { "state": models, "version_major": 2, "version_minor": 0 } }))
     }
 
-    /// Adds the models that the notebook has from earlier runs. A kernel that still runs may have changed them.
+    /// Adds the notebook's models from earlier runs. The kernel may still have newer versions of them.
     fn add_earlier(&mut self, known: &Value) {
         #[derive(Deserialize)]
         struct SavedModel {
@@ -178,7 +178,8 @@ impl Widgets {
         }
     }
 
-    /// The models to keep: those of this run, and earlier ones that a cell still shows. All of them without earlier ones.
+    /// Returns the models to save: those of this run, and earlier ones that a cell still shows. `None` means all,
+    /// if there are no earlier ones.
     fn kept(&self, notebook: &Notebook) -> Option<BTreeSet<String>> {
         if !self.models.values().any(|model| model.is_earlier) {
             return None;
@@ -205,7 +206,7 @@ impl WidgetModel {
         state.chain(buffers).sum()
     }
 
-    /// The model as a notebook has it. None of one whose first message was never seen.
+    /// Returns the model as saved in a notebook, or `None` if its first message was not seen.
     fn to_json(&self) -> Option<Value> {
         let value = |json: &RawJson| json.parse::<Value>().unwrap_or_default();
         let mut state: Map<String, Value> =
@@ -232,7 +233,7 @@ impl WidgetModel {
     }
 }
 
-/// An output as a program gets it, with keys in the order in which other clients send them: programs print it.
+/// An output as sent to the program. Keys have the order of other clients, because programs print them.
 #[derive(Serialize)]
 #[serde(tag = "output_type", rename_all = "snake_case")]
 enum SentOutput<'a> {
@@ -257,7 +258,7 @@ impl<'a> From<&'a Output> for SentOutput<'a> {
     }
 }
 
-/// The part of a message that has to do with state.
+/// The part of a comm message that concerns state.
 #[derive(Deserialize)]
 struct CommData {
     state: Option<BTreeMap<String, RawJson>>,
@@ -265,12 +266,12 @@ struct CommData {
     buffer_paths: Vec<RawJson>,
 }
 
-/// The Output widgets that take the outputs of the execution that runs, the newest last.
+/// The Output widgets that capture the outputs of the running execution, newest last.
 #[derive(Debug, Default)]
 pub(super) struct OutputTakers(Vec<String>);
 
 impl OutputTakers {
-    /// Takes note of a widget that begins or ends to take outputs.
+    /// Notes that a widget starts or stops capturing outputs.
     pub(super) fn hear(&mut self, message: &CommMessage) {
         #[derive(Deserialize)]
         struct TakerData {
@@ -280,7 +281,7 @@ impl OutputTakers {
         struct TakerState {
             msg_id: String,
         }
-        // Most messages are about other things, and some are large.
+        // Skips parsing of unrelated messages, which may be large.
         if message.kind != CommKind::Message || message.late || !message.data.get().contains("\"msg_id\"") {
             return;
         }
@@ -294,13 +295,13 @@ impl OutputTakers {
         }
     }
 
-    /// The widget that takes outputs now.
+    /// The widget that captures outputs now.
     pub(super) fn newest(&self) -> Option<&str> {
         self.0.last().map(String::as_str)
     }
 }
 
-/// The models that a piece of state names.
+/// Returns the models referenced by a piece of state.
 fn references(json: &str) -> impl Iterator<Item = String> + '_ {
     let named = json.split("\"IPY_MODEL_").skip(1);
     named.filter_map(|rest| rest.split_once('"')).map(|(id, _)| id.to_owned())

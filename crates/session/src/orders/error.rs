@@ -1,4 +1,4 @@
-//! Why there is no order for a kernel.
+//! Errors of launch orders.
 
 use std::path::PathBuf;
 
@@ -7,32 +7,32 @@ use cellist_kernel::python::Flaw;
 use cellist_platform::FailureKind;
 use cellist_settings::{Fault, Faults};
 
-use crate::orders::choice::Refusal;
+use crate::orders::choice::ChoiceError;
 
-/// Why there is no order for a kernel.
+/// Why no launch order could be written.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum CannotOrder {
     #[error(transparent)]
     Settings(#[from] Faults),
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] ChoiceError),
     #[error("{} cannot be used: {flaw}", .path.display())]
     BadPython { path: PathBuf, flaw: Flaw },
     #[error(transparent)]
     BadGateway(#[from] BadAddress),
-    #[error("a kernel that runs is looked for on a gateway, and none is named")]
+    #[error("attaching to a running kernel needs a gateway, and none is named")]
     NoGateway,
     #[error("no kernel `{0}`")]
     NoSpec(String),
     #[error("no shell was found: neither bash nor sh is on PATH")]
     NoShell,
-    #[error("what there is to run code with could not be looked for")]
+    #[error("the search for Python and kernels was aborted")]
     Lost,
 }
 
 impl CannotOrder {
-    /// A word for programs.
+    /// Returns the kind of failure, for programs.
     pub fn kind(&self) -> FailureKind {
         match self {
             CannotOrder::Settings(_) => FailureKind::InvalidSetting,
@@ -45,7 +45,7 @@ impl CannotOrder {
         }
     }
 
-    /// What to do about it.
+    /// Returns a hint for the user.
     pub fn hint(&self) -> Option<String> {
         match self {
             CannotOrder::Settings(faults) => faults.iter().find_map(Fault::hint).map(str::to_owned),

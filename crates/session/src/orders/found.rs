@@ -1,4 +1,4 @@
-//! What there is to run code with, as it is found on disk. Nothing is started to find out.
+//! Finds the software that can run code: Pythons and kernelspecs. Reads the disk and starts nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -8,37 +8,41 @@ use cellist_platform::Variables;
 use cellist_settings::Home;
 
 use super::ClientEnvironment;
-use super::choice::{Offer, Refusal};
+use super::choice::{ChoiceError, KernelOffer};
 
-/// What there is to run code with, as it was found.
+/// The Pythons and kernelspecs found on disk.
 #[derive(Clone, Debug)]
-pub struct Found {
-    /// The variables of whoever asked.
+pub struct FoundSoftware {
+    /// The client's environment variables.
     pub variables: Variables,
     /// The state folder.
     pub home: Home,
-    /// Where Python was looked for, in order.
+    /// Candidates for Python, in search order.
     pub pythons: Vec<Candidate>,
-    /// The kernelspecs, in order.
+    /// Kernelspecs, in search order.
     pub specs: Vec<KernelSpec>,
-    /// Files that should be kernelspecs, and why they are none.
+    /// Invalid kernelspec files, each with the reason.
     pub broken_specs: Vec<(PathBuf, String)>,
     folders: Vec<PathBuf>,
 }
 
-impl Found {
-    /// Looks around. `folders` are where work is done, the nearest first.
-    pub fn look(environment: &ClientEnvironment, home: &Home, folders: Vec<PathBuf>) -> Found {
-        let mut found = Found::pythons(environment, home, folders);
+impl FoundSoftware {
+    /// Searches for Pythons and kernelspecs. `folders` are the working folders, the nearest first.
+    pub fn look(environment: &ClientEnvironment, home: &Home, folders: Vec<PathBuf>) -> FoundSoftware {
+        let mut found = FoundSoftware::pythons(environment, home, folders);
         let interpreter = found.interpreter().map(|interpreter| interpreter.path.clone());
         let kernels = kernelspec::search(&found.variables, interpreter.as_deref());
         (found.specs, found.broken_specs) = (kernels.specs, kernels.broken);
         found
     }
 
-    /// Looks for Python alone.
-    pub(super) fn pythons(environment: &ClientEnvironment, home: &Home, folders: Vec<PathBuf>) -> Found {
-        let mut found = Found {
+    /// Searches for Python only.
+    pub(super) fn pythons(
+        environment: &ClientEnvironment,
+        home: &Home,
+        folders: Vec<PathBuf>,
+    ) -> FoundSoftware {
+        let mut found = FoundSoftware {
             variables: environment.variables(),
             home: home.clone(),
             pythons: Vec::new(),
@@ -54,7 +58,7 @@ impl Found {
         found
     }
 
-    /// The Python that is used.
+    /// Returns the first usable Python.
     pub fn interpreter(&self) -> Option<&Interpreter> {
         self.pythons.iter().find_map(|candidate| candidate.verdict.as_ref().ok())
     }
@@ -64,14 +68,14 @@ impl Found {
         python::has_module(&self.around(), interpreter, module)
     }
 
-    /// The version of an interpreter, where its files tell.
+    /// Returns the version of an interpreter, if its files tell.
     pub fn version(&self, interpreter: &Path) -> Option<String> {
         python::version(&self.around(), interpreter)
     }
 
-    /// The kernelspecs as the choice sees them.
-    pub fn offers(&self) -> Vec<Offer> {
-        let offer = |spec: &KernelSpec| Offer {
+    /// Returns the kernelspecs for the choice.
+    pub fn offers(&self) -> Vec<KernelOffer> {
+        let offer = |spec: &KernelSpec| KernelOffer {
             name: spec.name.clone(),
             language: spec.language.clone(),
             missing_program: self.missing_program(spec),
@@ -79,7 +83,7 @@ impl Found {
         self.specs.iter().map(offer).collect()
     }
 
-    /// The program that a kernelspec starts with, if that is not there.
+    /// Returns the program that a kernelspec starts with, if it is missing.
     pub fn missing_program(&self, spec: &KernelSpec) -> Option<String> {
         let program = Path::new(spec.argv.first()?);
         let is_there = if program.components().count() > 1 {
@@ -90,7 +94,7 @@ impl Found {
         (!is_there).then(|| program.display().to_string())
     }
 
-    /// Interpreters that were wanted before the one that is used, and why they are not.
+    /// Lists the skipped interpreters that had priority over the chosen one, with reasons.
     pub(super) fn passed_over(&self) -> Vec<String> {
         let before = self.pythons.iter().take_while(|candidate| candidate.verdict.is_err());
         let said = before.filter_map(|candidate| {
@@ -112,19 +116,19 @@ impl Found {
 
 /// A kernel as a notebook names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
-    /// The name of its kernelspec.
+pub struct NamedKernel {
+    /// Name of its kernelspec.
     pub name: String,
-    /// What people call it.
+    /// Name for display.
     pub display_name: String,
-    /// Its language.
+    /// Programming language.
     pub language: String,
 }
 
-impl Named {
-    /// Python, whatever runs it.
-    pub fn python() -> Named {
-        Named {
+impl NamedKernel {
+    /// The Python kernel, on any backend.
+    pub fn python() -> NamedKernel {
+        NamedKernel {
             name: "python3".into(),
             display_name: "Python 3 (ipykernel)".into(),
             language: "python".into(),
@@ -132,20 +136,22 @@ impl Named {
     }
 }
 
-impl Found {
-    /// The kernel of this name. Python is there for notebooks with or without a kernelspec.
-    pub fn named(&self, name: &str) -> Result<Named, Refusal> {
+impl FoundSoftware {
+    /// Finds the kernel of this name. Python is available with or without a kernelspec.
+    pub fn named(&self, name: &str) -> Result<NamedKernel, ChoiceError> {
         let spec = self.specs.iter().find(|spec| spec.name.eq_ignore_ascii_case(name));
         match spec {
-            Some(spec) => Ok(Named {
+            Some(spec) => Ok(NamedKernel {
                 name: spec.name.clone(),
                 display_name: spec.display_name.clone(),
                 language: spec.language.clone(),
             }),
-            None if matches!(name.to_ascii_lowercase().as_str(), "python" | "python3") => Ok(Named::python()),
+            None if matches!(name.to_ascii_lowercase().as_str(), "python" | "python3") => {
+                Ok(NamedKernel::python())
+            }
             None => {
                 let known = self.specs.iter().map(|spec| spec.name.clone()).collect();
-                Err(Refusal::NoSuchKernel { kernel: name.to_owned(), known })
+                Err(ChoiceError::NoSuchKernel { kernel: name.to_owned(), known })
             }
         }
     }

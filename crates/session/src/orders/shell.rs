@@ -1,4 +1,4 @@
-//! The order for a shell, whose commands get the variables that a kernel in the same folder would get.
+//! The launch order for a shell. Its commands get the variables that a kernel in the same folder would get.
 
 use std::path::{Path, PathBuf};
 
@@ -8,20 +8,20 @@ use cellist_platform::Variables;
 use cellist_platform::aside::aside;
 use cellist_settings::{Home, Settings};
 
-use super::{CannotOrder, ClientEnvironment, Found};
+use super::{CannotOrder, ClientEnvironment, FoundSoftware};
 
-/// An order for a shell, with what was noticed on the way.
+/// A launch order for a shell.
 #[derive(Clone, Debug)]
 pub struct ShellOrder {
     /// The order.
     pub order: Order,
-    /// The settings of the folder to run in.
+    /// Settings of the working folder.
     pub settings: Settings,
-    /// Whether there is a Python for work in that folder.
+    /// Whether a Python was found for the folder.
     pub has_python: bool,
 }
 
-/// Writes the order for a shell in a folder, on a thread where that may take its time. Nothing is started yet.
+/// Writes the order for a shell in a folder, on a separate thread. Starts nothing.
 pub async fn shell(
     environment: &ClientEnvironment,
     home: &Home,
@@ -30,7 +30,7 @@ pub async fn shell(
     let (environment, home) = (environment.clone(), home.clone());
     let looked = aside(move || {
         let resolved = environment.settings(&home, &cwd)?;
-        let found = Found::pythons(&environment, &home, vec![cwd.clone()]);
+        let found = FoundSoftware::pythons(&environment, &home, vec![cwd.clone()]);
         let Filtered { mut variables, mut removed } =
             filter(&found.variables, &environment.passes(&resolved.settings));
         removed.extend(environment.withheld.iter().cloned());
@@ -51,7 +51,7 @@ pub async fn shell(
     looked.await.map_err(|_| CannotOrder::Lost)?
 }
 
-/// The shell itself: bash, or the plain one where there is no bash.
+/// Finds bash, or else sh.
 fn program(variables: &Variables) -> Option<PathBuf> {
     let mut folders = variables.path_folders();
     folders.extend(["/bin", "/usr/bin"].map(PathBuf::from));
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_shell_gets_what_a_kernel_would_get_and_no_secret() {
+    async fn a_shell_gets_the_variables_of_a_kernel_and_no_secret() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("home"));
         let variables = [("PATH", "/nowhere"), ("OPENAI_API_KEY", "k"), ("OTHER", "o"), ("PI_MARK", "m")];

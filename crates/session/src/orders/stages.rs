@@ -1,14 +1,14 @@
-//! The stages of a start with their times, for users who set `PI_DEBUG_STARTUP`.
+//! Times the stages of a kernel start, if `PI_DEBUG_STARTUP` is set.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use cellist_platform::Variables;
 
-/// Takes the lines about stages.
+/// Receives one line per stage.
 pub type StageLog = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The clock of a start.
+/// The clock of a kernel start.
 pub struct Stages {
     begun: Instant,
     last: Instant,
@@ -16,13 +16,13 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// Writes to `log` if the variables of the client ask for it.
+    /// Logs to `log` if the client's variables ask for it.
     pub fn new(variables: &Variables, log: Option<StageLog>) -> Stages {
         let log = log.filter(|_| variables.is_on("PI_DEBUG_STARTUP"));
         Stages { log, ..Stages::silent() }
     }
 
-    /// Writes nothing.
+    /// Logs nothing.
     pub fn silent() -> Stages {
         let now = Instant::now();
         Stages { begun: now, last: now, log: None }

@@ -1,16 +1,16 @@
-//! Which tools that run code there are to offer: what was asked for, and what is on disk. Nothing is started to find out.
+//! Decides which tools that run code are offered, from the settings and the disk. Starts nothing.
 
 use std::path::Path;
 
 use cellist_settings::{Home, Settings, ToolMode};
 
-use super::{ClientEnvironment, Found};
+use super::{ClientEnvironment, FoundSoftware};
 
-/// The variable that is stronger than the setting.
+/// The variable that overrides the setting.
 const VARIABLE: &str = "PI_PY";
 
 impl ClientEnvironment {
-    /// Which tools that run code are offered for work in a folder, and what is to be said about that.
+    /// Returns the tools to offer in a folder, with a notice if one is needed.
     pub fn tool_mode(&self, home: &Home, folder: &Path, settings: &Settings) -> (ToolMode, Vec<String>) {
         let variables = self.variables();
         let mut notices = Vec::new();
@@ -24,7 +24,7 @@ impl ClientEnvironment {
             }
         }
         if mode != ToolMode::BashOnly && !self.is_elsewhere() {
-            let found = Found::pythons(self, home, vec![folder.to_owned()]);
+            let found = FoundSoftware::pythons(self, home, vec![folder.to_owned()]);
             if found.interpreter().is_none() {
                 notices.push(format!(
                     "no Python was found{}, so the tools that run it are not offered",
@@ -36,12 +36,13 @@ impl ClientEnvironment {
         (mode, notices)
     }
 
-    /// Whether there is a Python for work in a folder, here or on a gateway.
+    /// Whether a Python is available for a folder, here or on a gateway.
     pub fn has_python(&self, home: &Home, folder: &Path) -> bool {
-        self.is_elsewhere() || Found::pythons(self, home, vec![folder.to_owned()]).interpreter().is_some()
+        self.is_elsewhere()
+            || FoundSoftware::pythons(self, home, vec![folder.to_owned()]).interpreter().is_some()
     }
 
-    /// Whether their code runs on a gateway that was named.
+    /// Whether the code runs on a named gateway.
     pub(super) fn is_elsewhere(&self) -> bool {
         self.gateway.is_some() || self.variables().text("PI_PYTHON_GATEWAY_URL").is_some()
     }
@@ -61,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_variable_goes_before_the_setting_and_what_is_not_there_is_not_offered() {
+    fn the_variable_overrides_the_setting_and_missing_tools_are_not_offered() {
         use ToolMode::{BashOnly, Both, IpyOnly};
         let python = testkit::python("nbformat");
         let path = python.parent().unwrap().to_str().unwrap();

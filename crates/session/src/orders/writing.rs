@@ -1,4 +1,4 @@
-//! From what was found to an order: which way to run code, on which interpreter, with which variables and modules.
+//! Writes the launch order: backend, interpreter, variables and modules.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,21 +13,21 @@ use cellist_kernel::zmq::KernelCommand;
 use cellist_platform::Variables;
 use cellist_settings::{Resolved, Settings};
 
-use super::choice::{self, Asked, Available, Decision};
-use super::{CannotOrder, ClientEnvironment, Found, KernelRequest, Running};
+use super::choice::{self, BackendDecision, BackendRequest, InstalledSoftware};
+use super::{CannotOrder, ClientEnvironment, FoundSoftware, KernelRequest, RunningKernel};
 
-/// How long the runner may take to be ready where nothing is set: it has far less to load than a Jupyter kernel.
+/// Default start timeout of the runner, which has less to load than a Jupyter kernel.
 const RUNNER_STARTUP: Duration = Duration::from_secs(10);
 
 impl ClientEnvironment {
-    /// Decides how to run code, from what is there, and what is to be said about that.
+    /// Chooses the backend. Returns it with the notices for the user.
     pub fn decide(
         &self,
-        found: &Found,
+        found: &FoundSoftware,
         settings: &Settings,
         request: &KernelRequest,
-    ) -> Result<(Decision, Option<String>), CannotOrder> {
-        let asked = Asked {
+    ) -> Result<(BackendDecision, Option<String>), CannotOrder> {
+        let asked = BackendRequest {
             backend: self.backend.unwrap_or(settings.python.backend),
             kernel: request.kernel.clone(),
             gateway: self.gateway.clone().or_else(|| found.variables.text("PI_PYTHON_GATEWAY_URL")),
@@ -39,7 +39,7 @@ impl ClientEnvironment {
         let (has_ipykernel, has_kernel_gateway) = (has("ipykernel"), has("kernel_gateway"));
         let offers = found.offers();
         let unreadable = &found.broken_specs;
-        let available = Available {
+        let available = InstalledSoftware {
             pythons: &found.pythons,
             has_ipykernel,
             has_kernel_gateway,
@@ -47,20 +47,20 @@ impl ClientEnvironment {
             unreadable,
         };
         let decision = choice::choose(&asked, &request.wanted, &available)?;
-        if request.running.is_some() && !matches!(decision, Decision::Gateway(_)) {
+        if request.running.is_some() && !matches!(decision, BackendDecision::Gateway(_)) {
             return Err(CannotOrder::NoGateway);
         }
-        let is_named = request.kernel.is_some() || matches!(decision, Decision::Gateway(_));
+        let is_named = request.kernel.is_some() || matches!(decision, BackendDecision::Gateway(_));
         let stand_in = (!is_named).then(|| choice::stand_in(&request.wanted, &available)).flatten();
         Ok((decision, stand_in))
     }
 
-    /// The order for what was decided on.
+    /// Writes the order for a decision.
     pub async fn order_of(
         &self,
-        found: &Found,
+        found: &FoundSoftware,
         settings: &Resolved,
-        decision: Decision,
+        decision: BackendDecision,
         cwd: &Path,
         request: &KernelRequest,
     ) -> Result<Order, CannotOrder> {
@@ -72,29 +72,29 @@ impl ClientEnvironment {
         let set = settings.is_set("python.startup_timeout");
         let runner_startup = if set { python.startup_timeout } else { RUNNER_STARTUP };
         let (way, variables, startup_timeout) = match decision {
-            Decision::Runner(interpreter) => {
+            BackendDecision::Runner(interpreter) => {
                 let interpreter = settle(found, interpreter, cwd).await?;
                 let variables = for_interpreter(variables, &interpreter);
                 (Way::Runner { python: interpreter.path }, variables, runner_startup)
             }
-            Decision::Ipykernel(interpreter) => {
+            BackendDecision::Ipykernel(interpreter) => {
                 let interpreter = settle(found, interpreter, cwd).await?;
                 let variables = for_interpreter(variables, &interpreter);
                 (Way::Jupyter(KernelCommand::ipykernel(&interpreter.path)), variables, python.startup_timeout)
             }
-            Decision::Spec(name) => {
+            BackendDecision::Spec(name) => {
                 let spec = found.specs.iter().find(|spec| spec.name == *name);
                 let spec = spec.ok_or(CannotOrder::NoSpec(name))?;
                 (Way::Jupyter(spec.command()), variables, python.startup_timeout)
             }
-            Decision::SharedGateway(interpreter) => {
+            BackendDecision::SharedGateway(interpreter) => {
                 let interpreter = settle(found, interpreter, cwd).await?;
                 let variables = for_interpreter(variables, &interpreter);
                 let home =
                     std::path::absolute(found.home.path()).unwrap_or_else(|_| found.home.path().to_owned());
                 (Way::SharedGateway { python: interpreter.path, home }, variables, python.startup_timeout)
             }
-            Decision::Gateway(url) => {
+            BackendDecision::Gateway(url) => {
                 let elsewhere = for_gateway(&found.variables, &self.passes(&settings.settings));
                 notices.extend(elsewhere.withheld.iter().map(|name| {
                     format!("{name} was not sent to the gateway: secrets do not leave this machine")
@@ -127,12 +127,12 @@ impl ClientEnvironment {
     }
 }
 
-/// Which kernel is meant on a gateway, which only that knows.
+/// Selects the kernel on a gateway, which only the gateway can resolve.
 fn which(request: &KernelRequest) -> Which {
     match &request.running {
-        Some(Running::Id(id)) => Which::Join(id.clone()),
-        Some(Running::OfNotebook(path)) => Which::OfNotebook(path.clone()),
-        Some(Running::Existing(_)) | None => Which::Start(gateway::Wanted {
+        Some(RunningKernel::Id(id)) => Which::Join(id.clone()),
+        Some(RunningKernel::OfNotebook(path)) => Which::OfNotebook(path.clone()),
+        Some(RunningKernel::Existing(_)) | None => Which::Start(gateway::Wanted {
             kernel: request.kernel.clone().or_else(|| request.wanted.kernel.clone()),
             is_named: request.kernel.is_some(),
             language: if request.kernel.is_some() { None } else { request.wanted.language.clone() },
@@ -140,7 +140,7 @@ fn which(request: &KernelRequest) -> Which {
     }
 }
 
-/// What gateways go by when they start a kernel, unless it was said otherwise.
+/// Adds the `KERNEL_` variables that gateways read at a kernel start, unless they are set.
 fn for_launch(
     mut said: Vec<(String, String)>,
     variables: &Variables,
@@ -160,15 +160,18 @@ fn for_launch(
     said
 }
 
-async fn settle(found: &Found, interpreter: Interpreter, cwd: &Path) -> Result<Interpreter, CannotOrder> {
+async fn settle(
+    found: &FoundSoftware,
+    interpreter: Interpreter,
+    cwd: &Path,
+) -> Result<Interpreter, CannotOrder> {
     let memory = found.home.path().join("cache").join("interpreters.json");
     let path = interpreter.path.clone();
     let settled = python::settle(interpreter, &memory, &found.variables, cwd).await;
     settled.map_err(|flaw| CannotOrder::BadPython { path, flaw })
 }
 
-/// The user's own modules and those of a project that is trusted, by name. A project's comes in the place of the user's
-/// of the same name.
+/// Returns the modules of the user and of trusted projects, by name. A project's module replaces the user's.
 fn modules(home: &Path, projects: &[PathBuf]) -> Vec<Module> {
     let entries = std::fs::read_dir(home.join("modules")).into_iter().flatten().flatten();
     let own = entries.map(|entry| entry.path());
@@ -182,19 +185,21 @@ fn modules(home: &Path, projects: &[PathBuf]) -> Vec<Module> {
     modules.into_iter().map(|(name, path)| Module { name, path }).collect()
 }
 
-/// The order for a kernel that another program has started and will end. Nothing is known of its interpreter; most have
+/// Writes the order for a kernel that another program started and will end. Its interpreter is unknown; most have
 /// pip.
 pub(super) fn existing(connection_file: PathBuf, cwd: &Path, traced: bool) -> Order {
     let around = KernelSurroundings { has_pip: true, ..KernelSurroundings::default() };
     Order { around, traced, ..Order::new(Way::Existing { connection_file }, cwd) }
 }
 
-pub(super) fn in_words(decision: &Decision) -> String {
+pub(super) fn in_words(decision: &BackendDecision) -> String {
     match decision {
-        Decision::Runner(interpreter) => format!("the runner on {}", interpreter.path.display()),
-        Decision::Ipykernel(interpreter) => format!("ipykernel of {}", interpreter.path.display()),
-        Decision::Spec(name) => format!("the kernel {name}"),
-        Decision::Gateway(url) => format!("the gateway {}", url.split('?').next().unwrap_or_default()),
-        Decision::SharedGateway(interpreter) => format!("our gateway on {}", interpreter.path.display()),
+        BackendDecision::Runner(interpreter) => format!("the runner on {}", interpreter.path.display()),
+        BackendDecision::Ipykernel(interpreter) => format!("ipykernel of {}", interpreter.path.display()),
+        BackendDecision::Spec(name) => format!("the kernel {name}"),
+        BackendDecision::Gateway(url) => format!("the gateway {}", url.split('?').next().unwrap_or_default()),
+        BackendDecision::SharedGateway(interpreter) => {
+            format!("our gateway on {}", interpreter.path.display())
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Where code that runs can call tools: an address, once someone listens there, and which session comes with which token.
+//! The bridge from kernel code to tools: the address of its server, and the session of each token.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -10,24 +10,24 @@ use cellist_kernel::prelude::{self, Tools};
 
 use super::key::SessionKey;
 
-/// The way from code to tools. Cheap to clone; all clones are one.
+/// The bridge from kernel code to tools. Clones share it.
 #[derive(Clone, Default)]
-pub struct Bridge(Arc<Inner>);
+pub struct Bridge(Arc<BridgeState>);
 
 #[derive(Default)]
-struct Inner {
+struct BridgeState {
     url: OnceLock<String>,
     passes: Mutex<HashMap<String, SessionKey>>,
 }
 
 impl Bridge {
-    /// Someone listens at this address from now on.
+    /// Sets the address of the server.
     pub fn open(&self, url: String) {
-        // There is one listener; a second one hears nothing.
+        // There is one server; later addresses are ignored.
         let _ = self.0.url.set(url);
     }
 
-    /// The session that a token was given to, while its kernel lives.
+    /// Returns the session of a token, while its kernel lives.
     pub fn session(&self, token: &str) -> Option<SessionKey> {
         self.passes().get(token).cloned()
     }
@@ -36,33 +36,33 @@ impl Bridge {
         self.0.passes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What lets the kernel of a session in, where it can come here and someone listens.
-    pub(super) fn pass(&self, order: &Order, key: &SessionKey) -> Option<Pass> {
+    /// Issues a token for a session's kernel, if the kernel can reach the server.
+    pub(super) fn pass(&self, order: &Order, key: &SessionKey) -> Option<BridgePass> {
         let url = self.0.url.get().filter(|_| is_near(order))?.clone();
         let mut bytes = [0_u8; 32];
-        // Without randomness nobody gets in.
+        // Without randomness, no token is issued.
         getrandom::fill(&mut bytes).ok()?;
         let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         self.passes().insert(token.clone(), key.clone());
-        Some(Pass { bridge: self.clone(), url, token, session: key.id.clone() })
+        Some(BridgePass { bridge: self.clone(), url, token, session: key.id.clone() })
     }
 }
 
-/// What lets one kernel in. It is worth nothing any more when it was dropped.
-pub(super) struct Pass {
+/// The token of one kernel. Dropping it revokes the token.
+pub(super) struct BridgePass {
     bridge: Bridge,
     url: String,
     token: String,
     session: String,
 }
 
-impl Drop for Pass {
+impl Drop for BridgePass {
     fn drop(&mut self) {
         self.bridge.passes().remove(&self.token);
     }
 }
 
-/// Whether a kernel runs where it can reach this machine's own addresses, and can keep a token to itself or need not.
+/// Whether a kernel runs on this machine and may get a token. A shell gets one only if its order says so.
 fn is_near(order: &Order) -> bool {
     match order.way {
         Way::Runner { .. } | Way::Jupyter(_) | Way::SharedGateway { .. } => true,
@@ -71,10 +71,10 @@ fn is_near(order: &Order) -> bool {
     }
 }
 
-/// Gives a kernel its helpers, and the way to tools. The token goes into the environment, where all that the kernel starts
-/// finds it, only where that was asked for.
-pub(super) fn equip(order: &mut Order, pass: Option<&Pass>) {
-    if let Some(Pass { url, token, session, .. }) = pass {
+/// Adds helpers and the bridge to a launch order. The token goes into the environment, which child processes
+/// inherit, only on request.
+pub(super) fn equip(order: &mut Order, pass: Option<&BridgePass>) {
+    if let Some(BridgePass { url, token, session, .. }) = pass {
         let mut give = |name: &str, value: &str| order.environment.push((name.into(), OsString::from(value)));
         give("PI_TOOL_BRIDGE_URL", url);
         give("PI_TOOL_BRIDGE_SESSION", session);
@@ -85,7 +85,7 @@ pub(super) fn equip(order: &mut Order, pass: Option<&Pass>) {
     let is_shell = matches!(order.way, Way::Shell { .. });
     if order.language() == "python" && !is_shell {
         order.prelude = Some(prelude::code(match (pass, &order.way) {
-            (Some(Pass { url, token, session, .. }), _) => Tools::At { url, token, session },
+            (Some(BridgePass { url, token, session, .. }), _) => Tools::At { url, token, session },
             (None, Way::Gateway(_)) => Tools::None(ELSEWHERE),
             (None, _) => Tools::None(ALONE),
         }));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_cannot_come_here_is_told_why() {
+    fn a_kernel_without_access_gets_the_reason() {
         let mut order = order();
         equip(&mut order, None);
         assert!(order.prelude.unwrap().contains(ALONE));

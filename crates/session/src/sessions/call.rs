@@ -1,4 +1,4 @@
-//! What is asked of a session, and what came of it.
+//! Calls of a session and their reports.
 
 use std::any::Any;
 use std::path::PathBuf;
@@ -12,51 +12,56 @@ use serde::{Deserialize, Serialize};
 use super::key::{ExecutionId, OwnerId, SessionKey};
 use crate::execution::{Limit, OnStuck, Reading, Report, RunOutputs, Status};
 
-/// Code to run in a session, one piece after the other, until one fails. Every front end builds it by
-/// [`SessionCall::new`] and changes the fields that differ.
+/// Code to run in a session, one piece after the other, until one fails.
+///
+/// Every front end builds it with [`SessionCall::new`] and sets the fields that differ.
+/// [`crate::sessions::Sessions::call`] takes ownership and returns a [`crate::sessions::Ticket`]. The pieces run in
+/// order on one kernel, without another call between them. The kernel is started, or restarted with `reset`, before
+/// the first piece. The time limit covers all pieces, without the time in the queue. A call without pieces only
+/// starts the kernel.
 #[derive(Clone, Debug)]
 pub struct SessionCall {
-    /// The session.
+    /// The session; created if it does not exist.
     pub key: SessionKey,
-    /// The purpose of the session, if the call is its first.
-    pub kind: Kind,
-    /// The client that uses the session from now on. A session without one stays until it was idle for long.
+    /// Purpose of the session, if this call creates it.
+    pub kind: SessionKind,
+    /// The client that uses the session from now on. A session without an owner ends after its idle time.
     pub owner: Option<OwnerId>,
-    /// The kernel, if one has to be started.
+    /// Launch order, if a kernel has to be started.
     pub order: Arc<Order>,
     /// The code.
     pub cells: Vec<Code>,
-    /// Whether the kernel is restarted before the first piece.
+    /// Whether to restart the kernel before the first piece.
     pub reset: bool,
-    /// Limits and what a reader gets.
+    /// Limits of time and output.
     pub rules: RunRules,
-    /// The rights of the caller, as tools name them; code can look them up.
+    /// Rights of the caller, by the names that tools use; code can look them up.
     pub rights: Option<String>,
     /// The caller on whose behalf the code calls tools.
     pub caller: Option<Principal>,
-    /// The outputs of the run of a notebook that the code is a cell of.
+    /// Outputs of the notebook run that the code belongs to.
     pub outputs: Option<RunOutputs>,
 }
 
-/// The limits of a call, and the share of its output that a reader gets.
+/// The limits of a call, and how much of its output a reader gets.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct RunRules {
-    /// How long all pieces may take, from the start of the first.
+    /// Time limit of all pieces together.
     pub limit: Limit,
     /// How long interrupted code may take to stop.
     pub grace: Duration,
-    /// The rule for code that does not stop within the grace; without one, the purpose of the session decides.
+    /// Rule for code that does not stop within the grace period. `None` lets the kind of session decide.
     pub on_stuck: Option<OnStuck>,
-    /// The answer to a kernel that dies.
+    /// Whether to rerun the code when its kernel dies.
     pub retry: RetryOnCrash,
-    /// How long the kernel stays.
+    /// Lifetime of the kernel.
     pub mode: KernelMode,
-    /// The share of the output of each piece that a reader gets.
+    /// How much output of each piece the reader gets.
     pub reading: Reading,
 }
 
 impl RunRules {
-    /// The rules of the settings, without a time limit.
+    /// Returns the rules from the settings, without a time limit.
     pub fn new(settings: &Settings, reading: Reading) -> RunRules {
         RunRules {
             limit: Limit::None,
@@ -70,8 +75,8 @@ impl RunRules {
 }
 
 impl SessionCall {
-    /// A call without code, owner or rights.
-    pub fn new(key: SessionKey, kind: Kind, order: Arc<Order>, rules: RunRules) -> SessionCall {
+    /// Creates a call without code, owner or rights.
+    pub fn new(key: SessionKey, kind: SessionKind, order: Arc<Order>, rules: RunRules) -> SessionCall {
         SessionCall {
             key,
             kind,
@@ -87,100 +92,104 @@ impl SessionCall {
     }
 }
 
-/// Someone for whom code acts, as only those know who let them in.
+/// The identity on whose behalf code acts. Only the layer that authenticated it knows its type.
 pub type Principal = Arc<dyn Any + Send + Sync>;
 
 /// One piece of code.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Code {
-    /// The code itself.
+    /// Source code.
     pub code: String,
-    /// What to call it.
+    /// Title for display.
     pub title: Option<String>,
-    /// Whether the kernel is to be restarted before it.
+    /// Whether to restart the kernel before this piece.
     #[serde(default)]
     pub reset: bool,
-    /// Whether it is no code of the user's: it gets no number, and the kernel is as fresh after it as before.
+    /// Whether the code is not the user's. It gets no execution count, and the kernel still counts as fresh.
     #[serde(default)]
     pub hidden: bool,
-    /// The name that late output of it carries.
+    /// Tag that late output of this code carries.
     #[serde(skip)]
     pub tag: Option<Arc<str>>,
 }
 
-/// What a session is there for.
+/// The purpose of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// For tools: only so many of these are kept at a time.
+pub enum SessionKind {
+    /// For tools. The number of these sessions is limited.
     Tool,
-    /// For a notebook that is open.
+    /// For an open notebook.
     Notebook {
-        /// Its file.
+        /// Path of the notebook.
         #[serde(with = "cellist_platform::portable_path")]
         path: PathBuf,
     },
-    /// For one run, of a notebook or of code alone. It ends with its client and has no name for others.
+    /// For one run of a notebook or of code. It ends with its client, and other calls cannot use it.
     Run {
-        /// The file of the notebook.
+        /// Path of the notebook.
         #[serde(with = "cellist_platform::portable_path")]
         path: Option<PathBuf>,
     },
-    /// For someone at a terminal.
+    /// For a user at a terminal.
     Terminal,
-    /// For one command of a shell, with which it ends.
+    /// For one shell command, with which it ends.
     Command,
 }
 
-impl Kind {
-    /// The notebook.
+impl SessionKind {
+    /// Path of the notebook.
     pub fn notebook(&self) -> Option<&PathBuf> {
         match self {
-            Kind::Notebook { path } => Some(path),
-            Kind::Run { path } => path.as_ref(),
-            Kind::Tool | Kind::Terminal | Kind::Command => None,
+            SessionKind::Notebook { path } => Some(path),
+            SessionKind::Run { path } => path.as_ref(),
+            SessionKind::Tool | SessionKind::Terminal | SessionKind::Command => None,
         }
     }
 }
 
 impl SessionCall {
-    /// The rule for code that does not stop. Where nothing outlives the call, nothing is lost by killing.
+    /// The rule for code that does not stop. If the kernel ends with the call, killing it loses nothing.
     pub(super) fn stuck_rule(&self) -> OnStuck {
         match (self.rules.on_stuck, &self.kind, self.rules.mode) {
-            (_, Kind::Command, _) => OnStuck::Kill,
+            (_, SessionKind::Command, _) => OnStuck::Kill,
             (Some(rule), _, _) => rule,
-            (None, Kind::Run { .. }, _) | (None, _, KernelMode::PerCall) => OnStuck::Kill,
-            (None, Kind::Tool | Kind::Notebook { .. } | Kind::Terminal, KernelMode::Session) => OnStuck::Wait,
+            (None, SessionKind::Run { .. }, _) | (None, _, KernelMode::PerCall) => OnStuck::Kill,
+            (
+                None,
+                SessionKind::Tool | SessionKind::Notebook { .. } | SessionKind::Terminal,
+                KernelMode::Session,
+            ) => OnStuck::Wait,
         }
     }
 
-    /// Whether it restarts the kernel anywhere.
+    /// Whether the call restarts the kernel.
     pub(super) fn resets(&self) -> bool {
         self.reset || self.cells.iter().any(|cell| cell.reset)
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CallReport {
-    /// The call.
+    /// Id of the call.
     pub execution: ExecutionId,
     /// The session that it ran in.
     pub session: SessionKey,
-    /// How it ended: as its last piece did.
+    /// Status of the last piece.
     pub status: Status,
     /// The pieces that ran, in order.
     pub cells: Vec<CodeReport>,
-    /// Which piece failed. One that has no report never began, and the notices say why.
+    /// Index of the failed piece. If it has no report, it never began, and the notices say why.
     pub failed: Option<usize>,
-    /// How many pieces did not run.
+    /// Number of pieces that did not run.
     pub not_run: usize,
-    /// What else its reader should know, and no text says.
+    /// Further facts for the reader, not included in any text.
     pub notices: Vec<String>,
 }
 
 impl CallReport {
-    /// The report of a call while a piece of it runs on that was to stop.
+    /// Returns the report of a call whose last piece was told to stop and still runs.
     pub(super) fn with_unfinished(&self, index: usize, piece: CodeReport) -> CallReport {
         let mut report = self.clone();
         report.status = piece.report.status;
@@ -191,17 +200,17 @@ impl CallReport {
     }
 }
 
-/// What came of one piece.
+/// The result of one piece.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CodeReport {
-    /// What it is called.
+    /// Title for display.
     pub title: Option<String>,
-    /// The kernel that ran it: another after each start.
+    /// Id of the kernel that ran it. Each kernel start gets a new id.
     pub kernel_id: String,
-    /// What a notebook keeps as `language_info`, as the kernel gave it.
+    /// The kernel's `language_info`, for the notebook metadata.
     #[serde(default)]
     pub language_info: Option<serde_json::Value>,
-    /// What came of it. Not flattened: serde would buffer its outputs, which do not survive that.
+    /// The result of the code. Not flattened: serde would buffer the outputs, and raw JSON does not survive that.
     pub report: Report,
 }
 
@@ -213,7 +222,7 @@ mod tests {
     use crate::execution::{KernelReport, KernelState};
 
     #[test]
-    fn a_report_is_the_same_after_it_was_sent_whatever_its_outputs_are() {
+    fn a_report_with_any_outputs_survives_serialization() {
         let data = MimeBundle::text("text/plain", "1.0").with("image/png", "AAAA");
         let report = Report {
             status: Status::Ok,

@@ -1,4 +1,4 @@
-//! Why a session could not do what it was asked for.
+//! Errors of sessions.
 
 use cellist_kernel::Order;
 use cellist_kernel::order::Way;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::key::{ExecutionId, SessionKey};
 
-/// What went wrong. The message names values; advice is in [`SessionError::hint`].
+/// Why a session could not do a request. The message names values; advice is in [`SessionError::hint`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
+#[expect(missing_docs, reason = "the message of each variant describes it")]
 pub enum SessionError {
     #[error("no room for session {id}: {max} sessions are kept at most, and all of them are busy ({})", .busy.join(", "))]
     Full { id: String, max: usize, busy: Vec<String> },
@@ -33,7 +33,7 @@ pub enum SessionError {
     Ended { id: String },
     #[error("session {id} was ended: {what}")]
     Failed { id: String, what: String },
-    #[error("no code can be run any more: the host is about to end")]
+    #[error("the host is shutting down; no code can run")]
     Closed,
 }
 
@@ -59,7 +59,7 @@ impl SessionError {
         SessionError::Failed { id, what: panicked.to_string() }
     }
 
-    /// A word for programs.
+    /// Returns the kind of failure, for programs.
     pub fn kind(&self) -> FailureKind {
         match self {
             SessionError::Full { .. } => FailureKind::SessionsBusy,
@@ -75,7 +75,7 @@ impl SessionError {
         }
     }
 
-    /// What to do about it.
+    /// Returns a hint for the user.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             SessionError::Full { .. } => {
@@ -86,14 +86,14 @@ impl SessionError {
                 "wait for it or interrupt it again; a restart or a forced interrupt kills its kernel, and its state is lost"
             }
             SessionError::ResetUnderWay { .. } => "wait for it; one reset is enough",
-            SessionError::NoSuchSession { .. } => "`cellist sessions` lists those that there are",
+            SessionError::NoSuchSession { .. } => "`cellist sessions` lists the existing ones",
             SessionError::Ambiguous { .. } => "name the folder too, with --cwd",
             SessionError::CannotStart { hint, .. } => return hint.clone(),
-            SessionError::Ended { .. } => "ask again: a new kernel starts",
+            SessionError::Ended { .. } => "try again; a new kernel starts",
             SessionError::Failed { .. } => {
-                "ask again: a new kernel starts; report the line `internal error` of the host's log"
+                "try again; a new kernel starts; report the line `internal error` of the host's log"
             }
-            SessionError::Closed => "ask again: a new host starts",
+            SessionError::Closed => "try again; a new host starts",
         };
         Some(hint.into())
     }

@@ -1,5 +1,5 @@
-//! The one feed of a run: the cells that began and ended, and how the code that runs stands. Any number of observers read
-//! it, and one that comes late reads it from the beginning.
+//! The event feed of a run: cells that began and ended, and the progress of the running code. Any number of
+//! observers read it; a late observer reads it from the beginning.
 
 use std::sync::Arc;
 
@@ -11,68 +11,68 @@ use crate::execution::CellReport;
 
 /// A cell that is about to run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
-    /// Its place in the notebook.
+pub struct CellStep {
+    /// Index in the notebook.
     pub index: usize,
-    /// Its id.
+    /// Cell id.
     pub cell: String,
-    /// How many of the cells to run are before it.
+    /// Number of cells of this run before it.
     pub position: usize,
-    /// How many cells are to run in all.
+    /// Number of cells of this run.
     pub count: usize,
-    /// What to call it.
+    /// Title for display.
     pub title: String,
-    /// Its code.
+    /// Source code.
     pub source: String,
 }
 
-/// Something that happened in a run.
+/// An event of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunEvent {
     /// A cell begins.
-    Began(Step),
+    Began(CellStep),
     /// A cell has ended.
     Ended(Arc<CellReport>),
 }
 
-/// A run as its observers see it: all that happened from some event on, and how its code stands now.
+/// A run as its observers see it: the events from some point on, and the progress of the running code.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RunState {
-    /// How many events came before the first one here.
+    /// Number of events before the first one here.
     pub skipped: usize,
-    /// What happened, in order.
+    /// Events, in order.
     pub events: Vec<RunEvent>,
-    /// The code that runs, or ran last.
+    /// The running code, or the last one.
     pub call: Option<CallView>,
 }
 
 impl RunState {
-    /// How many events there were.
+    /// Total number of events so far.
     pub fn count(&self) -> usize {
         self.skipped + self.events.len()
     }
 
-    /// The events that come after the first `known`.
+    /// Returns the events after the first `known`.
     pub fn after(&self, known: usize) -> &[RunEvent] {
         self.events.get(known.saturating_sub(self.skipped)..).unwrap_or_default()
     }
 
-    /// The state without the first `known` events.
+    /// Returns the state without the first `known` events.
     #[must_use]
     pub fn since(&self, known: usize) -> RunState {
         let events = self.after(known).to_vec();
         RunState { skipped: self.count() - events.len(), events, call: self.call.clone() }
     }
 
-    /// Goes on with a newer state of the same run.
+    /// Adds the events and the progress of a newer state.
     pub fn merge(&mut self, newer: RunState) {
         self.events.extend_from_slice(newer.after(self.count()));
         self.call = newer.call;
     }
 
-    /// The cell that runs.
-    pub fn running(&self) -> Option<&Step> {
+    /// Returns the running cell.
+    pub fn running(&self) -> Option<&CellStep> {
         match self.events.last()? {
             RunEvent::Began(step) => Some(step),
             RunEvent::Ended(_) => None,
@@ -80,15 +80,21 @@ impl RunState {
     }
 }
 
-/// The feed of a run, for the run to write. Clones are one feed.
+/// The event feed of one run.
+///
+/// - Ownership: the run writes; clones write to the same feed. Observers hold receivers, and the feed ends when all
+///   clones are dropped.
+/// - Order: events are kept in the order of [`RunFeed::tell`] and are never dropped.
+/// - Slow observers: a receiver skips to the newest state, which contains all events. The writer never waits.
+/// - Errors: a feed without observers is no error.
 #[derive(Clone, Debug, Default)]
 pub struct RunFeed(watch::Sender<RunState>);
 
 impl RunFeed {
-    /// Tells of something that happened.
+    /// Adds an event.
     pub fn tell(&self, event: RunEvent) {
         self.0.send_modify(|state| {
-            // The next cell has shown nothing yet.
+            // The next cell has no progress yet.
             if matches!(event, RunEvent::Began(_)) {
                 state.call = None;
             }
@@ -96,12 +102,12 @@ impl RunFeed {
         });
     }
 
-    /// Shows how the code that runs stands.
+    /// Sets the progress of the running code.
     pub fn show(&self, call: CallView) {
         self.0.send_modify(|state| state.call = Some(call));
     }
 
-    /// The run, now and from now on. A slow observer skips to the newest state, which has all events.
+    /// Returns a receiver of the current and later states.
     pub fn watch(&self) -> watch::Receiver<RunState> {
         self.0.subscribe()
     }

@@ -1,4 +1,4 @@
-//! The private file of a session, from which code learns its session, folder, notebook and rights.
+//! The private file of a session. Kernel code reads its session, folder, notebook and rights from it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use cellist_platform::{files, names};
 use cellist_settings::Home;
 use serde::Serialize;
 
-use super::call::{Kind, SessionCall};
+use super::call::{SessionCall, SessionKind};
 use super::key::{OwnerId, SessionKey};
 
 const FOLDER: &str = "sessions";
 
-/// The file. It goes with the value.
+/// The file. Dropping the value removes it.
 pub(super) struct SessionFile {
     path: PathBuf,
     content: Vec<u8>,
 }
 
-/// What is in it.
+/// The JSON of the file.
 #[derive(Serialize)]
-struct Content<'a> {
+struct SessionFileContent<'a> {
     session: Option<&'a str>,
     cwd: &'a Path,
     notebook: Option<&'a Path>,
@@ -31,7 +31,7 @@ struct Content<'a> {
 }
 
 impl SessionFile {
-    /// Writes the file of a session, as its first call has it.
+    /// Writes the file for the first call of a session.
     pub(super) fn create(home: &Home, call: &SessionCall) -> io::Result<SessionFile> {
         let mut file = SessionFile::new(home)?;
         file.update(call)?;
@@ -44,12 +44,12 @@ impl SessionFile {
         Ok(SessionFile { path, content: Vec::new() })
     }
 
-    /// Brings the file up to what a call says.
+    /// Updates the file for a call.
     pub(super) fn update(&mut self, call: &SessionCall) -> io::Result<()> {
         let SessionKey { id, cwd } = &call.key;
         // The session of a single run ends with it, and other calls cannot use it.
-        let is_lone = matches!(call.kind, Kind::Run { .. });
-        let content = Content {
+        let is_lone = matches!(call.kind, SessionKind::Run { .. });
+        let content = SessionFileContent {
             session: Some(id.as_str()).filter(|_| !is_lone),
             cwd,
             notebook: call.kind.notebook().map(PathBuf::as_path),
@@ -59,7 +59,7 @@ impl SessionFile {
         self.write(&content)
     }
 
-    fn write(&mut self, content: &Content<'_>) -> io::Result<()> {
+    fn write(&mut self, content: &SessionFileContent<'_>) -> io::Result<()> {
         let content = serde_json::to_vec(content)?;
         if content != self.content {
             save_private(&self.path, &content)?;
@@ -79,7 +79,7 @@ impl Drop for SessionFile {
     }
 }
 
-/// The variables that tell a kernel where its file and the artifacts are.
+/// Returns the variables that name the session file and the artifact folder.
 pub(super) fn variables(
     file: Option<&SessionFile>,
     artifacts: Option<PathBuf>,
@@ -91,7 +91,7 @@ pub(super) fn variables(
     file.into_iter().chain(folders).map(|(name, value)| (name.into(), value.into()))
 }
 
-/// Removes the files of processes that are gone.
+/// Removes the files of processes that have ended.
 pub(super) fn sweep(home: &Home) {
     let entries = fs::read_dir(home.path().join(FOLDER)).into_iter().flatten().flatten();
     for entry in entries {

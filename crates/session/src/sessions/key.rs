@@ -1,4 +1,4 @@
-//! What kernel sessions, their users and their calls are called.
+//! Names of sessions, owners and calls.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,23 +6,23 @@ use std::path::{Path, PathBuf};
 use cellist_platform::names;
 use serde::{Deserialize, Serialize};
 
-/// Names a kernel session: what its user calls it, and the folder that it runs in.
+/// Names a kernel session by id and folder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SessionKey {
-    /// What its user calls it.
+    /// Name chosen by the user.
     pub id: String,
-    /// The folder that it runs in.
+    /// Working folder.
     #[serde(with = "cellist_platform::portable_path")]
     pub cwd: PathBuf,
 }
 
 impl SessionKey {
-    /// A session by its name and folder.
+    /// Creates the key of a session.
     pub fn new(id: impl Into<String>, cwd: impl Into<PathBuf>) -> SessionKey {
         SessionKey { id: id.into(), cwd: cwd.into() }
     }
 
-    /// The session of an open notebook, by its real path: whoever runs its cells meets there.
+    /// Returns the key of an open notebook's session, by its real path. All runs of the notebook share it.
     pub fn of_notebook(path: &Path) -> SessionKey {
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         SessionKey::new(name, path.parent().unwrap_or(Path::new("/")))
@@ -35,7 +35,7 @@ impl fmt::Display for SessionKey {
     }
 }
 
-/// Someone who uses sessions and keeps them alive: a connected client, a page, a terminal, an open notebook.
+/// An owner, which keeps its sessions alive: a connected client, a page, a terminal, an open notebook.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct OwnerId(pub String);
 
@@ -45,22 +45,22 @@ impl fmt::Display for OwnerId {
     }
 }
 
-/// Names one call, by which it is found again after its caller was answered.
+/// The id of a call. A caller can find the call by it later.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ExecutionId(String);
 
 impl ExecutionId {
-    /// A name that nobody has.
+    /// Creates a unique id.
     pub fn random() -> ExecutionId {
         ExecutionId(names::random())
     }
 
-    /// A name as somebody wrote it down.
+    /// Parses an id that was written down.
     pub fn named(name: &str) -> ExecutionId {
         ExecutionId(name.trim().to_ascii_lowercase())
     }
 
-    /// The name itself.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! Late output of a session between runs: gathered, and handed to the open notebook in portions.
+//! Late output of a session between runs: collected, and delivered to the open notebook in batches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,41 +6,41 @@ use std::time::Duration;
 use cellist_kernel::{Event, Future};
 use tokio::time::Instant;
 
-use super::task::Task;
+use super::task::SessionTask;
 
-/// How long output is gathered before the notebook gets it.
+/// How long output is collected before delivery.
 const TICK: Duration = Duration::from_millis(100);
-/// Long outputs are written so rarely that at most a tenth of the time goes into it.
+/// Large deliveries are spaced out, so they take at most a tenth of the time.
 const SHARE: u32 = 10;
-/// How many bytes are gathered before the kernel has to wait.
+/// Byte limit of undelivered output. Past it, the kernel has to wait.
 const MOST_BYTES: usize = 1024 * 1024;
-/// How many outputs are gathered before the kernel has to wait.
+/// Limit of undelivered outputs. Past it, the kernel has to wait.
 const MOST_EVENTS: usize = 1024;
 
-/// How often a kernel that is given up is asked for more: a kernel keeps less than this.
+/// How often a kernel that is being ended is asked for more output. A kernel buffers less than this.
 const ROUNDS: usize = 4;
 
-/// Open notebooks, as the sessions of their kernels see them.
+/// The open notebooks, as their sessions see them.
 pub trait Notebooks: Send + Sync {
-    /// Takes output that came after the end of its execution, while no cell of the notebook ran. A notebook that is not
-    /// open has no place for it.
+    /// Accepts output that came after the end of its execution, while no cell ran. Output for a closed notebook is
+    /// dropped.
     fn put_late(&self, late: Vec<LateOutputs>) -> Future<'_, ()>;
 
-    /// Hears that a session has lost this kernel, with all that ran on it.
+    /// Reports that a session has lost this kernel with its state.
     fn lose_kernel<'a>(&'a self, kernel: &'a str) -> Future<'a, ()>;
 }
 
 /// Outputs that came after the end of their execution, in order.
 #[derive(Clone, Debug)]
 pub struct LateOutputs {
-    /// The tag of the execution.
+    /// Tag of the execution.
     pub tag: Arc<str>,
     /// The outputs.
     pub events: Vec<Event>,
 }
 
 impl LateOutputs {
-    /// Puts outputs with their tags in order by execution.
+    /// Groups outputs by execution. Keeps their order.
     pub fn by_tag(late: impl IntoIterator<Item = (Arc<str>, Event)>) -> Vec<LateOutputs> {
         let mut all: Vec<LateOutputs> = Vec::new();
         for (tag, event) in late {
@@ -53,17 +53,17 @@ impl LateOutputs {
     }
 }
 
-/// Late output that the notebook has not got yet.
+/// Late output that was not delivered yet.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct LateQueue {
     events: Vec<(Arc<str>, Event)>,
     bytes: usize,
     due: Option<Instant>,
-    /// Not before this the notebook is given more.
+    /// Earliest time of the next delivery.
     rests: Option<Instant>,
 }
 
-impl Gathered {
+impl LateQueue {
     pub(super) fn hear(&mut self, event: Event) {
         let Event::Late { owner, event } = event else { return };
         self.bytes += event.size();
@@ -76,7 +76,7 @@ impl Gathered {
         self.bytes < MOST_BYTES && self.events.len() < MOST_EVENTS
     }
 
-    /// When the notebook should get it.
+    /// Returns the time of the next delivery.
     pub(super) fn due(&self) -> Option<Instant> {
         self.due
     }
@@ -87,8 +87,8 @@ impl Gathered {
     }
 }
 
-impl Task {
-    /// Gives the notebook the late output that was gathered.
+impl SessionTask {
+    /// Delivers the collected late output.
     pub(super) async fn put_late(&mut self) {
         let late = self.late.take();
         if late.is_empty() {
@@ -101,7 +101,7 @@ impl Task {
         }
     }
 
-    /// Gives the notebook all late output that has come, as far as it comes to an end.
+    /// Collects and delivers all pending late output, in a limited number of rounds.
     pub(super) async fn drain_late(&mut self) {
         for _ in 0..ROUNDS {
             let Some(live) = &self.live else { return };

@@ -1,4 +1,4 @@
-//! How sessions come by their kernels.
+//! Starts the kernels of sessions.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,36 +11,37 @@ use cellist_store::artifact::Artifacts;
 use super::bridge::Bridge;
 use super::workplace::Workplace;
 
-/// Starts what an order says.
+/// Starts kernels from launch orders.
 pub trait Launcher: Send + Sync {
-    /// Starts a kernel and returns when it is ready. Dropping the future leaves nothing behind.
+    /// Starts a kernel and returns when it is ready. Dropping the future leaves no process behind.
     fn launch<'a>(&'a self, order: &'a Order) -> Future<'a, Result<Started>>;
 }
 
-/// What sessions work with.
+/// The services that sessions use.
 #[derive(Clone)]
-pub struct Means {
+pub struct SessionServices {
     /// Starts kernels.
     pub launcher: Arc<dyn Launcher>,
     /// The state folder.
     pub home: Home,
-    /// Where outputs go that are too large to be shown.
+    /// Stores output that is too large to show.
     pub artifacts: Artifacts,
-    /// The way from the code in them to tools.
+    /// The bridge from kernel code to tools.
     pub bridge: Bridge,
-    /// Whether sessions are written down for the next host, which says that their state is gone.
+    /// Whether to record sessions for the next host, which reports that their state is gone.
     pub remembers: bool,
-    /// Where the work of a session is done.
+    /// The executor of session tasks.
     pub workplace: Workplace,
 }
 
-impl Means {
-    /// Kernels as processes of ours, that go when we do, each served by a thread of its own. Messages go to `trace` where an order wants them written down.
-    pub fn local(guard: Guard, trace: Option<Trace>, home: Home, artifacts: Artifacts) -> Means {
-        // Stays from one start to the next, so that the runner is compiled once.
+impl SessionServices {
+    /// Starts kernels as child processes, each session on its own thread. Logs messages to `trace` if an order asks
+    /// for it.
+    pub fn local(guard: Guard, trace: Option<Trace>, home: Home, artifacts: Artifacts) -> SessionServices {
+        // Kept between starts, so that Python compiles the runner once.
         let runtime_dir = home.path().join("run");
-        let launcher = Arc::new(Local { guard, trace, runtime_dir });
-        Means {
+        let launcher = Arc::new(LocalLauncher { guard, trace, runtime_dir });
+        SessionServices {
             launcher,
             home,
             artifacts,
@@ -51,13 +52,13 @@ impl Means {
     }
 }
 
-struct Local {
+struct LocalLauncher {
     guard: Guard,
     trace: Option<Trace>,
     runtime_dir: PathBuf,
 }
 
-impl Launcher for Local {
+impl Launcher for LocalLauncher {
     fn launch<'a>(&'a self, order: &'a Order) -> Future<'a, Result<Started>> {
         Box::pin(order.start(&self.guard, &self.runtime_dir, self.trace.clone()))
     }

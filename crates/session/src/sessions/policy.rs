@@ -1,37 +1,37 @@
-//! Which sessions end, and when: decided from a table of them alone.
+//! Decides which sessions end, and when. Pure.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// As much as the decisions need to know of a session.
+/// The properties of a session that the decisions need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Row {
-    /// Whether it is one of those that only so many are kept of.
+pub(super) struct SessionRow {
+    /// Whether it counts towards the session limit.
     pub(super) counts: bool,
-    /// Whether it runs or starts something, or something waits in it.
+    /// Whether it runs or starts code, or has queued calls.
     pub(super) is_busy: bool,
-    /// Whether somebody is there who uses it.
+    /// Whether a connected owner uses it.
     pub(super) has_owner: bool,
-    /// When it last did something, or its last user left.
+    /// Time of its last activity, or when its last owner left.
     pub(super) used: Instant,
     /// How long it stays after that.
     pub(super) stays: Duration,
 }
 
-/// Whether there is room for one more.
+/// Whether there is room for another session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
-    /// There is.
+    /// There is room.
     Enough,
-    /// There is when this one has gone.
+    /// There is room once this session has ended.
     Without(usize),
-    /// There is none.
+    /// There is no room.
     None,
 }
 
-/// Finds room for one more session that counts. The least recently used idle one goes, never a busy one.
-pub(super) fn room(rows: &[Row], max: usize) -> Room {
+/// Finds room for another counted session. The least recently used idle session ends, never a busy one.
+pub(super) fn room(rows: &[SessionRow], max: usize) -> Room {
     let counted = || rows.iter().enumerate().filter(|(_, row)| row.counts);
     if counted().count() < max {
         return Room::Enough;
@@ -40,16 +40,17 @@ pub(super) fn room(rows: &[Row], max: usize) -> Room {
     oldest.map_or(Room::None, |(index, _)| Room::Without(index))
 }
 
-/// The sessions that have been idle for too long.
-pub(super) fn expired(rows: &[Row], now: Instant) -> Vec<usize> {
-    let is_expired =
-        |row: &Row| !row.is_busy && !row.has_owner && now.saturating_duration_since(row.used) >= row.stays;
+/// Returns the sessions that were idle for too long.
+pub(super) fn expired(rows: &[SessionRow], now: Instant) -> Vec<usize> {
+    let is_expired = |row: &SessionRow| {
+        !row.is_busy && !row.has_owner && now.saturating_duration_since(row.used) >= row.stays
+    };
     rows.iter().enumerate().filter(|(_, row)| is_expired(row)).map(|(index, _)| index).collect()
 }
 
-/// The sessions that can be done without when the system has nothing left to give.
-pub(super) fn dispensable(rows: &[Row]) -> Vec<usize> {
-    let is_free = |row: &Row| !row.is_busy && !row.has_owner;
+/// Returns the sessions to end when the system runs out of resources.
+pub(super) fn dispensable(rows: &[SessionRow]) -> Vec<usize> {
+    let is_free = |row: &SessionRow| !row.is_busy && !row.has_owner;
     rows.iter().enumerate().filter(|(_, row)| is_free(row)).map(|(index, _)| index).collect()
 }
 
@@ -57,13 +58,13 @@ pub(super) fn dispensable(rows: &[Row]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// One session a word: `t` of a tool or `n` of a notebook, `b` busy or `i` idle, `o` with an owner or `-`, and
-    /// how many seconds ago it was used.
-    fn rows(now: Instant, words: &str) -> Vec<Row> {
+    /// One session per word: `t` tool or `n` notebook, `b` busy or `i` idle, `o` with an owner or `-`, and the
+    /// seconds since its last use.
+    fn rows(now: Instant, words: &str) -> Vec<SessionRow> {
         let row = |word: &str| {
             let flags = word.as_bytes();
             let seconds: u64 = word[3..].parse().unwrap();
-            Row {
+            SessionRow {
                 counts: flags[0] == b't',
                 is_busy: flags[1] == b'b',
                 has_owner: flags[2] == b'o',
@@ -89,11 +90,11 @@ mod tests {
             ("ti-1 tb-9 ti-3 ti-4", 4, Room::Without(3)),
             ("tio1 tb-9 tio3 tio2", 4, Room::Without(2)),
             ("tb-1 tb-9 tb-3 tbo4", 4, Room::None),
-            // Those of notebooks and terminals neither count nor go.
+            // Sessions of notebooks and terminals neither count nor end.
             ("tb-1 ni-9 ni-3 nb-4", 4, Room::Enough),
             ("tb-1 ni-9 tb-3", 2, Room::None),
             ("ti-1 ni-9 ti-3", 2, Room::Without(2)),
-            // A limit that was lowered is not made up for at once.
+            // A lowered limit takes effect gradually.
             ("ti-5 ti-4 ti-3", 1, Room::Without(0)),
         ] {
             assert_eq!(room(&rows(now, words), max), expected, "{words} of {max}");
@@ -101,14 +102,14 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_uses_ends_when_it_was_idle_for_long_enough() {
+    fn unused_sessions_end_after_their_idle_time() {
         let now = later();
         let words = "ti-299 ti-300 tio999 tb-999 ni-301 ni-3600 nio3601 nb-3601";
         assert_eq!(expired(&rows(now, words), now), [1, 5]);
     }
 
     #[test]
-    fn in_need_all_go_that_are_idle_and_unused() {
+    fn all_idle_and_unused_sessions_are_dispensable() {
         assert_eq!(dispensable(&rows(later(), "ti-0 tio9 tb-9 ni-1 nio9")), [0, 3]);
     }
 }

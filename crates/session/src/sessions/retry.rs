@@ -1,30 +1,30 @@
-//! What is done when a kernel dies while it runs code: decided from a few facts alone.
+//! Decides whether code runs again after its kernel died. Pure.
 
 use cellist_settings::RetryOnCrash;
 
-/// A death, with what counts about it.
+/// The death of a kernel while it ran code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Crash {
-    /// Whether the kernel had run code of its user before.
+    /// Whether the kernel had run user code before.
     pub(super) had_state: bool,
-    /// Whether it was the first piece of its call.
+    /// Whether the code was the first piece of its call.
     pub(super) is_first: bool,
-    /// How many kernels of the session have died in a row without one run that came to its end.
+    /// Number of kernels of the session that died in a row, without a completed run between them.
     pub(super) before: u32,
 }
 
-/// What is done about it.
+/// The reaction to a crash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Remedy {
-    /// The code is run once more on a new kernel.
+    /// Run the code again on a new kernel.
     RunAgain,
-    /// The run has failed.
+    /// Report a failure.
     Fail,
-    /// The run has failed, and not for the first time.
+    /// Report a repeated failure.
     GiveUp,
 }
 
-/// Decides about a kernel that died while it ran code.
+/// Decides how to react to a kernel that died while it ran code.
 pub(super) fn remedy(retry: RetryOnCrash, crash: Crash) -> Remedy {
     match (crash.before, retry) {
         (1.., _) => Remedy::GiveUp,
@@ -46,7 +46,7 @@ mod tests {
             (Auto, false, true, 0, RunAgain),
             (Auto, true, true, 0, Fail),
             (Auto, true, false, 0, Fail),
-            // A piece behind one that reset the kernel has nothing to stand on either.
+            // A piece after a reset depends on no earlier state either.
             (Auto, false, false, 0, RunAgain),
             (Always, false, true, 0, RunAgain),
             (Always, true, true, 0, RunAgain),

@@ -1,4 +1,4 @@
-//! One call, carried out: its pieces in order, on a kernel that may die meanwhile.
+//! Executes one call: its pieces in order, on a kernel that may die meanwhile.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,56 +12,56 @@ use cellist_settings::{KernelMode, RetryOnCrash};
 use cellist_store::artifact::{ArtifactOrigin, first_line};
 use tokio::sync::watch;
 
-use super::Inner;
-use super::call::{CallReport, Code, CodeReport, Kind, SessionCall};
+use super::SharedSessions;
+use super::call::{CallReport, Code, CodeReport, SessionCall, SessionKind};
 use super::error::SessionError;
-use super::gone::Gone;
+use super::loss::LossReason;
 use super::retry::{Crash, Remedy, remedy};
-use super::task::{Live, NotReady, Task};
-use super::ticket::{Outcome, Queued};
+use super::task::{LiveKernel, NotReady, SessionTask};
+use super::ticket::{Outcome, QueuedCall};
 use super::view::{CallView, SessionState, Stage, StopView};
 use crate::execution::{
-    Cause, Ending, Moment, Pace, Reader, Record, Report, RunOutputs, Status, Surroundings, Told, Wish, Work,
-    drive, now, tell_widgets,
+    CancelRequest, Cause, DriveEvent, DriveInput, KernelEnding, Pace, Reader, Record, Report, RunFacts,
+    RunOutputs, Status, Surroundings, drive, now, send_captured_outputs,
 };
 
-/// How often a kernel is replaced that dies between its start and the code.
+/// How often to replace a kernel that dies between its start and the code.
 const REPLACED: u32 = 2;
 
-/// A piece of a call that is to be run.
-struct Piece<'a> {
+/// A piece of a call to run.
+struct CallPiece<'a> {
     index: usize,
     count: usize,
     code: &'a Code,
-    /// How much of the call's time was used before.
+    /// Time used by earlier pieces.
     used: Duration,
-    /// How much the pieces before it have shown.
+    /// Bytes shown by earlier pieces.
     shown: usize,
 }
 
-/// What is known of a piece from the attempts to run it so far.
+/// Earlier attempts to run a piece.
 #[derive(Default)]
 struct Attempts {
-    /// Why the kernel that the session's last result stood on is not the one that this runs on.
-    why: Option<Gone>,
+    /// Why the kernel of the session's last result was replaced.
+    why: Option<LossReason>,
     was_retried: bool,
-    /// How many kernels died between their start and the code.
+    /// Number of kernels that died between their start and the code.
     replaced: u32,
 }
 
 /// The result of one attempt to run a piece.
 enum Attempt {
-    /// The piece ran, and took so long.
+    /// The piece ran, for this long.
     Done(Box<CodeReport>, Duration),
-    /// Its kernel died, and the next one runs the piece.
+    /// Its kernel died; a new one runs the piece.
     Retry,
     /// The piece never began.
     Failed(NotReady),
 }
 
-impl Task {
-    /// Carries a call out and tells its caller, also of a fault of ours, which ends the session.
-    pub(super) async fn carry_out(&mut self, mut queued: Queued) -> Result<(), Panicked> {
+impl SessionTask {
+    /// Executes a call and delivers its report. A panic is reported too, and ends the session.
+    pub(super) async fn carry_out(&mut self, mut queued: QueuedCall) -> Result<(), Panicked> {
         let id = queued.call.key.id.clone();
         let calling = async {
             fault::panic_point("session");
@@ -76,7 +76,7 @@ impl Task {
             Ok(outcome) => (outcome, Ok(())),
             Err(panicked) => (Err(SessionError::failed(id, &panicked)), Err(panicked)),
         };
-        // Whoever hears of the end finds the session idle, or gone.
+        // The session must be idle or gone before the caller gets the report.
         match &done {
             Ok(()) => self.rest(),
             Err(panicked) => self.inner.table().fail(self.slot, panicked),
@@ -85,25 +85,25 @@ impl Task {
         done
     }
 
-    /// Carries a call out on a kernel of its own, which goes whatever comes of it.
-    async fn call_apart(&mut self, queued: &mut Queued) -> Outcome {
+    /// Executes a call on a separate kernel, which ends with the call.
+    async fn call_apart(&mut self, queued: &mut QueuedCall) -> Outcome {
         let aside = (self.live.take(), self.gone.take(), self.has_result, self.crashes);
         (self.has_result, self.crashes) = (false, 0);
         let outcome = self.call(queued).await;
-        self.lose(Gone::Stopped).await;
+        self.lose(LossReason::Stopped).await;
         (self.live, self.gone, self.has_result, self.crashes) = aside;
         match &self.live {
-            Some(Live { id, kernel, .. }) => {
+            Some(LiveKernel { id, kernel, .. }) => {
                 let kernel = (id.clone(), kernel.identity());
                 self.show(|slot| slot.set_kernel(Some(kernel)));
             }
-            // There is nothing to keep.
+            // Without a kernel, the session has no state to keep.
             None => self.show(|slot| slot.leaves |= slot.waiting() == 0),
         }
         outcome
     }
 
-    async fn call(&mut self, queued: &mut Queued) -> Outcome {
+    async fn call(&mut self, queued: &mut QueuedCall) -> Outcome {
         let count = queued.call.cells.len();
         let cells = std::mem::take(&mut queued.call.cells);
         let mut report = CallReport {
@@ -123,12 +123,12 @@ impl Task {
             report.not_run = count - index;
             if code.reset || (index == 0 && queued.call.reset) {
                 self.show(|slot| slot.set_resetting(true));
-                self.lose(Gone::Reset).await;
+                self.lose(LossReason::Reset).await;
             }
             if index == 0 {
                 report.notices.extend(self.other_kernel(&queued.call.order));
             }
-            let piece = Piece { index, count, code, used, shown };
+            let piece = CallPiece { index, count, code, used, shown };
             match self.piece(queued, &piece, &mut report).await {
                 Ok((piece, took)) => {
                     used += took;
@@ -149,10 +149,10 @@ impl Task {
                     report.notices.push(error.to_string());
                     break;
                 }
-                Err(NotReady::Unwanted(wish)) => {
+                Err(NotReady::Unwanted(request)) => {
                     report.status = Status::Cancelled;
                     report.failed = Some(index);
-                    report.notices.push(unwanted(wish));
+                    report.notices.push(unwanted(request));
                     break;
                 }
             }
@@ -161,28 +161,28 @@ impl Task {
     }
 
     /// Starts the kernel for a call without code.
-    async fn start_only(&mut self, queued: &mut Queued, mut report: CallReport) -> Outcome {
+    async fn start_only(&mut self, queued: &mut QueuedCall, mut report: CallReport) -> Outcome {
         let mut attempts = Attempts::default();
         match self.prepare(queued, &mut attempts, &mut report).await {
             Ok(()) => {
-                // The first result of the new kernel says why the last one is gone.
+                // The first result of the new kernel explains the loss of the last one.
                 self.gone = attempts.why;
                 Ok(report)
             }
             Err(NotReady::Failed(error)) => Err(error),
-            Err(NotReady::Unwanted(wish)) => {
+            Err(NotReady::Unwanted(request)) => {
                 report.status = Status::Cancelled;
-                report.notices.push(unwanted(wish));
+                report.notices.push(unwanted(request));
                 Ok(report)
             }
         }
     }
 
-    /// Runs a piece, and once more where its kernel died and nothing stands against that.
+    /// Runs a piece. Runs it again if its kernel died and the rules allow that.
     async fn piece(
         &mut self,
-        queued: &mut Queued,
-        piece: &Piece<'_>,
+        queued: &mut QueuedCall,
+        piece: &CallPiece<'_>,
         report: &mut CallReport,
     ) -> Result<(Box<CodeReport>, Duration), NotReady> {
         let mut attempts = Attempts::default();
@@ -196,17 +196,17 @@ impl Task {
         }
     }
 
-    /// Sees to it that there is a kernel for the next attempt.
+    /// Ensures that a kernel is ready for the next attempt.
     async fn prepare(
         &mut self,
-        queued: &mut Queued,
+        queued: &mut QueuedCall,
         attempts: &mut Attempts,
         report: &mut CallReport,
     ) -> Result<(), NotReady> {
         queued.show(Stage::Starting);
-        // Wishes that came between two pieces.
-        if let Some(wish) = queued.cancel.stop() {
-            return Err(NotReady::Unwanted(wish));
+        // Requests that came between two pieces.
+        if let Some(request) = queued.cancel.stop() {
+            return Err(NotReady::Unwanted(request));
         }
         match self.ready(&queued.call.order, &mut queued.cancel).await {
             Ok(notices) => report.notices.extend(notices),
@@ -223,11 +223,11 @@ impl Task {
         Ok(())
     }
 
-    /// Runs a piece on the kernel that is there.
+    /// Runs a piece on the current kernel.
     async fn attempt(
         &mut self,
-        queued: &mut Queued,
-        piece: &Piece<'_>,
+        queued: &mut QueuedCall,
+        piece: &CallPiece<'_>,
         attempts: &mut Attempts,
         report: &CallReport,
     ) -> Attempt {
@@ -243,7 +243,7 @@ impl Task {
         let had_state = live.has_run;
         live.has_run |= !piece.code.hidden;
         let (identity, around, kernel_id) = (live.kernel.identity(), live.around.clone(), live.id.clone());
-        let watching = Watching {
+        let watching = AttemptObserver {
             started,
             limit: limit.time(),
             view: &queued.view,
@@ -261,7 +261,7 @@ impl Task {
             tag: piece.code.tag.clone(),
             ..Request::new(piece.code.code.as_str())
         };
-        let work = Work {
+        let work = DriveInput {
             kernel: &*live.kernel,
             request,
             record: &mut record,
@@ -272,35 +272,35 @@ impl Task {
             return self.not_begun(error, &queued.call.order, attempts).await;
         }
         if let Some(outputs) = queued.call.outputs.as_ref().filter(|_| record.death().is_none()) {
-            tell_widgets(&*live.kernel, outputs).await;
+            send_captured_outputs(&*live.kernel, outputs).await;
         }
         let identity = live.kernel.identity();
-        let mut told = Told::new(now() - started, &pace, limit.time(), &identity, &around);
+        let mut facts = RunFacts::new(now() - started, &pace, limit.time(), &identity, &around);
         let crash = Crash { had_state, is_first: piece.index == 0, before: self.crashes };
         match self.settle(&record, &pace, queued.call.rules.retry, crash).await {
             Remedy::RunAgain => {
                 attempts.was_retried = true;
                 return Attempt::Retry;
             }
-            remedy => told.too_often = remedy == Remedy::GiveUp,
+            remedy => facts.too_often = remedy == Remedy::GiveUp,
         }
-        told.before.extend(attempts.new_kernel());
-        told.before.extend(attempts.was_retried.then(notices::retried));
-        told.restarted = attempts.was_retried || attempts.why.is_some();
-        let is_run = matches!(queued.call.kind, Kind::Run { .. });
-        told.lasting = queued.call.rules.mode == KernelMode::Session && !is_run;
-        if told.lasting {
-            self.tell();
+        facts.before.extend(attempts.new_kernel());
+        facts.before.extend(attempts.was_retried.then(notices::retried));
+        facts.restarted = attempts.was_retried || attempts.why.is_some();
+        let is_run = matches!(queued.call.kind, SessionKind::Run { .. });
+        facts.lasting = queued.call.rules.mode == KernelMode::Session && !is_run;
+        if facts.lasting {
+            self.note_result();
         }
-        let mut report = record.report(told).await;
+        let mut report = record.report(facts).await;
         say_where_it_ended(&mut report, &queued.call, piece);
         let (title, language_info) = (piece.code.title.clone(), identity.language_info);
         let report = CodeReport { title, kernel_id, language_info, report };
         Attempt::Done(Box::new(report), now() - started)
     }
 
-    /// The record of an attempt, which keeps all of the output as an artifact.
-    fn record(&self, queued: &Queued, piece: &Piece<'_>) -> Record {
+    /// Creates the record of an attempt. The full output is kept as an artifact.
+    fn record(&self, queued: &QueuedCall, piece: &CallPiece<'_>) -> Record {
         let reading = queued.call.rules.reading.next(piece.shown, piece.index + 1 == piece.count);
         let origin = ArtifactOrigin {
             what: piece.code.title.clone().unwrap_or_else(|| first_line(&piece.code.code)),
@@ -314,7 +314,7 @@ impl Task {
         record.keep_in(&self.inner.means.artifacts, origin)
     }
 
-    /// Meets code that the kernel did not take. A kernel that died just before is replaced.
+    /// Handles code that the kernel did not accept. Replaces a kernel that died just before.
     async fn not_begun(
         &mut self,
         error: cellist_kernel::Error,
@@ -324,26 +324,26 @@ impl Task {
         match error {
             cellist_kernel::Error::Dead { death } if attempts.replaced < REPLACED => {
                 attempts.replaced += 1;
-                self.lose(Gone::Died(death)).await;
+                self.lose(LossReason::Died(death)).await;
                 Attempt::Retry
             }
             error => Attempt::Failed(NotReady::Failed(SessionError::start(&error, order))),
         }
     }
 
-    /// Takes note of the end of an attempt, and lets go of a kernel that died in it.
+    /// Notes the end of an attempt. Drops a kernel that died in it.
     async fn settle(&mut self, record: &Record, pace: &Pace, retry: RetryOnCrash, crash: Crash) -> Remedy {
         let Some(death) = record.death().cloned() else {
             (self.crashes, self.has_result) = (0, true);
             return Remedy::Fail;
         };
         let (gone, remedy) = match pace.cause() {
-            Some(Cause::Ending(Ending::Restart)) => (Gone::Restarted, Remedy::Fail),
-            Some(Cause::Ending(Ending::Stop)) => (Gone::Stopped, Remedy::Fail),
-            Some(Cause::Timeout | Cause::Cancel) => (Gone::Killed, Remedy::Fail),
+            Some(Cause::Ending(KernelEnding::Restart)) => (LossReason::Restarted, Remedy::Fail),
+            Some(Cause::Ending(KernelEnding::Stop)) => (LossReason::Stopped, Remedy::Fail),
+            Some(Cause::Timeout | Cause::Cancel) => (LossReason::Killed, Remedy::Fail),
             None => {
                 self.crashes += 1;
-                (Gone::Died(death), remedy(retry, crash))
+                (LossReason::Died(death), remedy(retry, crash))
             }
         };
         self.has_result |= remedy != Remedy::RunAgain;
@@ -353,36 +353,36 @@ impl Task {
 }
 
 impl Attempts {
-    /// What the piece says of a kernel that is new since the session's last result.
+    /// Returns the notice about a kernel started since the session's last result.
     fn new_kernel(&self) -> Option<String> {
         self.why.as_ref().map(|why| notices::new_kernel(&why.words()))
     }
 }
 
-/// Shows an attempt to those who watch its call.
-struct Watching<'a> {
+/// Publishes the progress of an attempt to the observers of its call.
+struct AttemptObserver<'a> {
     started: Instant,
     limit: Option<Duration>,
     view: &'a watch::Sender<CallView>,
     interim: &'a watch::Sender<Option<Arc<CallReport>>>,
     outputs: Option<&'a RunOutputs>,
-    inner: &'a Inner,
+    inner: &'a SharedSessions,
     slot: u64,
     kernel: (&'a Identity, &'a Surroundings, &'a str),
-    piece: &'a Piece<'a>,
+    piece: &'a CallPiece<'a>,
     /// The report of the call before this piece.
     before: &'a CallReport,
     gone: Option<String>,
 }
 
-impl Watching<'_> {
-    fn meet(&self, record: &mut Record, moment: Moment) {
+impl AttemptObserver<'_> {
+    fn meet(&self, record: &mut Record, moment: DriveEvent) {
         match moment {
-            Moment::Event(event) => match self.outputs {
+            DriveEvent::Event(event) => match self.outputs {
                 Some(outputs) => outputs.hear(event),
                 None => record.buffer.lock().apply(event),
             },
-            Moment::Tick => {
+            DriveEvent::Tick => {
                 let is_new = std::mem::take(&mut record.is_new);
                 self.view.send_modify(|view| {
                     view.elapsed_ms = in_milliseconds(now() - self.started);
@@ -391,11 +391,11 @@ impl Watching<'_> {
                     }
                 });
             }
-            Moment::Stopping(pace) => self.stops(record, &pace),
+            DriveEvent::Stopping(pace) => self.stops(record, &pace),
         }
     }
 
-    /// The code was interrupted, or has not stopped within the grace after that.
+    /// Reports that the code was interrupted, or did not stop within the grace period.
     fn stops(&self, record: &mut Record, pace: &Pace) {
         let is_overdue = pace.is_overdue();
         let timeout = self.limit.filter(|_| pace.cause() == Some(Cause::Timeout));
@@ -409,10 +409,10 @@ impl Watching<'_> {
         }
         self.interim.send_replace(is_overdue.then(|| {
             let (identity, around, kernel_id) = self.kernel;
-            let mut told = Told::new(now() - self.started, pace, self.limit, identity, around);
-            told.restarted = self.gone.is_some();
-            told.before.extend(self.gone.clone());
-            let report = record.so_far(&told, self.before.execution.as_str());
+            let mut facts = RunFacts::new(now() - self.started, pace, self.limit, identity, around);
+            facts.restarted = self.gone.is_some();
+            facts.before.extend(self.gone.clone());
+            let report = record.so_far(&facts, self.before.execution.as_str());
             let (title, kernel_id) = (self.piece.code.title.clone(), kernel_id.to_owned());
             let report = CodeReport { title, kernel_id, language_info: None, report };
             Arc::new(self.before.with_unfinished(self.piece.index, report))
@@ -420,9 +420,9 @@ impl Watching<'_> {
     }
 }
 
-/// Names the piece that ended a call of several. Cells of a notebook come one by one, and their caller says which
-/// failed. A reply to a model ends with a summary.
-fn say_where_it_ended(report: &mut Report, call: &SessionCall, piece: &Piece<'_>) {
+/// Names the piece that ended a call of several. Notebook cells are called one by one, and their caller names the
+/// failed cell. A report for a model ends with a summary instead.
+fn say_where_it_ended(report: &mut Report, call: &SessionCall, piece: &CallPiece<'_>) {
     let is_one = call.kind.notebook().is_some() || piece.code.title.is_none();
     let is_summed_up = call.rules.reading.reader == Reader::Model;
     if report.status == Status::Ok || (piece.count == 1 && is_one) || is_summed_up {
@@ -435,11 +435,13 @@ fn say_where_it_ended(report: &mut Report, call: &SessionCall, piece: &Piece<'_>
     report.say(notices::cell_ended_call(piece.index + 1, piece.count, piece.code.title.as_deref(), how));
 }
 
-/// What is said of a piece that nobody wanted any more before it began.
-fn unwanted(wish: Wish) -> String {
-    match wish {
-        Wish::Stop | Wish::Force | Wish::Withdraw | Wish::HandOver => notices::cancelled(),
-        Wish::End(Ending::Restart) => notices::restarted_meanwhile(),
-        Wish::End(Ending::Stop) => notices::stopped_meanwhile(),
+/// Returns the notice about a piece that was cancelled before it began.
+fn unwanted(request: CancelRequest) -> String {
+    match request {
+        CancelRequest::Stop | CancelRequest::Force | CancelRequest::Withdraw | CancelRequest::HandOver => {
+            notices::cancelled()
+        }
+        CancelRequest::End(KernelEnding::Restart) => notices::restarted_meanwhile(),
+        CancelRequest::End(KernelEnding::Stop) => notices::stopped_meanwhile(),
     }
 }

@@ -1,5 +1,4 @@
-//! One session as all others see it: its place in the table, its queue, who uses it. The task that has the kernel looks
-//! here for what to do next.
+//! One session in the table: its queue, owners and state. Its task takes the next job from here.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -11,69 +10,69 @@ use cellist_settings::Policy;
 use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 
-use super::call::{Kind, Principal, SessionCall};
+use super::call::{Principal, SessionCall, SessionKind};
 use super::error::SessionError;
-use super::gone::Gone;
 use super::key::{ExecutionId, OwnerId, SessionKey};
-use super::look::Look;
-use super::policy::Row;
-use super::ticket::Queued;
+use super::lookup::Lookup;
+use super::loss::LossReason;
+use super::policy::SessionRow;
+use super::ticket::QueuedCall;
 use super::view::{SessionState, SessionView};
-use crate::execution::{Cancel, Canceller, Ending, Wish};
+use crate::execution::{Cancel, CancelRequest, Canceller, KernelEnding};
 
 /// A session in the table.
 pub(super) struct SessionSlot {
     pub(super) key: SessionKey,
-    kind: Kind,
-    queue: VecDeque<Job>,
-    running: Option<Running>,
-    /// Whether the running code was interrupted and has not stopped within the grace.
+    kind: SessionKind,
+    queue: VecDeque<SessionJob>,
+    running: Option<RunningJob>,
+    /// Whether the running code was interrupted and did not stop within the grace period.
     is_stuck: bool,
     pub(super) owners: BTreeSet<OwnerId>,
-    /// Whether somebody without a name counts on it.
+    /// Whether a caller without an owner id used it.
     pub(super) lasts: bool,
-    /// Whether it goes as soon as it has nothing to do.
+    /// Whether it ends as soon as it is idle.
     pub(super) leaves: bool,
     /// Why it ends, once it does.
-    pub(super) ending: Option<Gone>,
-    /// Whether any result was told that stood on its kernel.
+    pub(super) ending: Option<LossReason>,
+    /// Whether a result of its kernel was delivered.
     pub(super) has_result: bool,
-    /// Whether one was since it was made.
+    /// Whether a result was delivered since the session was created.
     pub(super) was_told: bool,
     pub(super) state: SessionState,
     pub(super) restarts: u64,
     kernel: Option<(String, Identity)>,
-    /// What its kernel was started by, or will be.
+    /// Launch order of its kernel.
     pub(super) order: Arc<Order>,
     created: SystemTime,
     used: Instant,
     last_used: SystemTime,
-    /// Told to the task: look here.
+    /// Wakes the task.
     pub(super) news: Arc<Notify>,
-    /// Told by the task: nothing is left of it.
+    /// Set by the task when the session has ended.
     pub(super) gone: watch::Sender<bool>,
 }
 
-/// What a session has to do.
-pub(super) enum Job {
-    Call(Box<Queued>),
+/// A job for the task of a session.
+pub(super) enum SessionJob {
+    Call(Box<QueuedCall>),
     Restart {
         answer: oneshot::Sender<Result<(), SessionError>>,
         canceller: Canceller,
     },
-    /// Something to look up in a kernel that has nothing else to do.
-    Look {
-        look: Look,
+    /// A lookup in an idle kernel.
+    Lookup {
+        look: Lookup,
         canceller: Canceller,
     },
 }
 
-/// What a session is doing.
-struct Running {
+/// The running job of a session.
+struct RunningJob {
     canceller: Canceller,
-    /// The call, where it is code of a user, that can be interrupted.
+    /// The call, if the job is interruptible user code.
     call: Option<ExecutionId>,
-    /// Who started it.
+    /// The caller of the code.
     caller: Option<Principal>,
     is_resetting: bool,
 }
@@ -104,57 +103,57 @@ impl SessionSlot {
         }
     }
 
-    /// Puts a call at the end of the queue.
-    pub(super) fn push(&mut self, queued: Box<Queued>) {
-        // Whatever a tool's session is used for besides makes it more than that.
-        if self.kind == Kind::Tool {
+    /// Adds a call to the end of the queue.
+    pub(super) fn push(&mut self, queued: Box<QueuedCall>) {
+        // Any other use turns a tool session into one that does not count towards the limit.
+        if self.kind == SessionKind::Tool {
             self.kind = queued.call.kind.clone();
         }
         self.leaves = false;
-        self.queue.push_back(Job::Call(queued));
+        self.queue.push_back(SessionJob::Call(queued));
         self.news.notify_one();
     }
 
-    /// Puts a restart before everything that waits, and ends what runs.
+    /// Puts a restart at the front of the queue. Ends the running job.
     pub(super) fn push_restart(&mut self, answer: oneshot::Sender<Result<(), SessionError>>) {
-        self.end_running(Ending::Restart);
+        self.end_running(KernelEnding::Restart);
         let canceller = Cancel::channel().0;
-        self.queue.push_front(Job::Restart { answer, canceller });
+        self.queue.push_front(SessionJob::Restart { answer, canceller });
         self.news.notify_one();
     }
 
-    /// Puts something to look up into the queue. `false` when the kernel is busy, or there is none.
-    pub(super) fn push_look(&mut self, look: Look) -> bool {
+    /// Queues a lookup. Returns `false` if the kernel is busy or missing.
+    pub(super) fn push_look(&mut self, look: Lookup) -> bool {
         let is_free = self.running.is_none() && self.queue.is_empty() && self.kernel.is_some();
         if is_free {
-            self.queue.push_back(Job::Look { look, canceller: Cancel::channel().0 });
+            self.queue.push_back(SessionJob::Lookup { look, canceller: Cancel::channel().0 });
             self.news.notify_one();
         }
         is_free
     }
 
-    /// Takes the next job; from now on it runs.
-    pub(super) fn take(&mut self) -> Option<Job> {
+    /// Takes the next job, which now runs.
+    pub(super) fn take(&mut self) -> Option<SessionJob> {
         let job = self.queue.pop_front()?;
         self.running = Some(match &job {
-            Job::Call(queued) => Running {
+            SessionJob::Call(queued) => RunningJob {
                 canceller: queued.canceller.clone(),
                 call: Some(queued.id.clone()),
                 caller: queued.call.caller.clone(),
                 is_resetting: job.begins_with_reset(),
             },
-            Job::Restart { canceller, .. } => {
-                Running { canceller: canceller.clone(), call: None, caller: None, is_resetting: true }
+            SessionJob::Restart { canceller, .. } => {
+                RunningJob { canceller: canceller.clone(), call: None, caller: None, is_resetting: true }
             }
-            Job::Look { canceller, .. } => {
-                Running { canceller: canceller.clone(), call: None, caller: None, is_resetting: false }
+            SessionJob::Lookup { canceller, .. } => {
+                RunningJob { canceller: canceller.clone(), call: None, caller: None, is_resetting: false }
             }
         });
         self.touch();
         Some(job)
     }
 
-    /// What ran has ended.
+    /// Notes that the running job has ended.
     pub(super) fn rest(&mut self, state: SessionState) {
         self.set_stuck(false);
         self.running = None;
@@ -162,41 +161,41 @@ impl SessionSlot {
         self.touch();
     }
 
-    /// Takes a call out of the queue.
-    pub(super) fn withdraw(&mut self, id: &ExecutionId) -> Option<Box<Queued>> {
-        let is_it = |job: &Job| matches!(job, Job::Call(queued) if queued.id == *id);
+    /// Removes a call from the queue.
+    pub(super) fn withdraw(&mut self, id: &ExecutionId) -> Option<Box<QueuedCall>> {
+        let is_it = |job: &SessionJob| matches!(job, SessionJob::Call(queued) if queued.id == *id);
         let index = self.queue.iter().position(is_it)?;
         match self.queue.remove(index) {
-            Some(Job::Call(queued)) => Some(queued),
-            Some(Job::Restart { .. } | Job::Look { .. }) | None => None,
+            Some(SessionJob::Call(queued)) => Some(queued),
+            Some(SessionJob::Restart { .. } | SessionJob::Lookup { .. }) | None => None,
         }
     }
 
-    /// Ends the session, for this reason. Returns what waited in it, to be told so.
+    /// Ends the session for this reason. Returns the queued jobs, which the caller must refuse.
     #[must_use]
-    pub(super) fn end(&mut self, why: Gone) -> VecDeque<Job> {
+    pub(super) fn end(&mut self, why: LossReason) -> VecDeque<SessionJob> {
         self.ending = Some(why);
-        self.end_running(Ending::Stop);
+        self.end_running(KernelEnding::Stop);
         self.news.notify_one();
         std::mem::take(&mut self.queue)
     }
 
-    fn end_running(&self, ending: Ending) {
+    fn end_running(&self, ending: KernelEnding) {
         if let Some(running) = &self.running {
             running.canceller.end(ending);
         }
     }
 
-    /// Passes a wish on to the call that runs. Returns whether one runs.
-    pub(super) fn wish(&self, wish: Wish) -> bool {
+    /// Forwards a cancel request to the running call. Returns whether one runs.
+    pub(super) fn forward(&self, request: CancelRequest) -> bool {
         let call = self.running.as_ref().filter(|running| running.call.is_some());
         if let Some(running) = call {
-            running.canceller.pass_on(wish);
+            running.canceller.pass_on(request);
         }
         call.is_some()
     }
 
-    /// Notes whether the call that runs does not stop, and tells the calls that wait for it.
+    /// Notes whether the running call ignores its interrupt. Updates the views of the queued calls.
     pub(super) fn set_stuck(&mut self, is_stuck: bool) {
         if std::mem::replace(&mut self.is_stuck, is_stuck) == is_stuck {
             return;
@@ -204,45 +203,45 @@ impl SessionSlot {
         self.end_if_left();
         let behind = self.stuck();
         for job in &self.queue {
-            if let Job::Call(queued) = job {
+            if let SessionJob::Call(queued) = job {
                 queued.set_behind(behind.clone());
             }
         }
     }
 
-    /// Ends a call that does not stop and whose session nobody uses any more.
+    /// Ends a call that ignores its interrupt, if no owner uses its session.
     pub(super) fn end_if_left(&self) {
         if self.is_stuck && self.leaves {
-            self.end_running(Ending::Stop);
+            self.end_running(KernelEnding::Stop);
         }
     }
 
-    /// The call that runs.
+    /// Returns the running call.
     pub(super) fn running(&self) -> Option<ExecutionId> {
         self.running.as_ref().and_then(|running| running.call.clone())
     }
 
-    /// The call that runs, where it does not stop.
+    /// Returns the running call, if it ignores its interrupt.
     pub(super) fn stuck(&self) -> Option<ExecutionId> {
         self.running().filter(|_| self.is_stuck)
     }
 
-    /// Who started the code that runs.
+    /// Returns the caller of the running code.
     pub(super) fn acting(&self) -> Option<Option<Principal>> {
         self.running.as_ref().filter(|running| running.call.is_some()).map(|running| running.caller.clone())
     }
 
-    /// Whether a kernel is being restarted on somebody's wish, or is about to be.
+    /// Whether a requested kernel restart is running or next in the queue.
     pub(super) fn is_resetting(&self) -> bool {
         match (&self.running, self.queue.front()) {
-            (_, Some(Job::Restart { .. })) => true,
+            (_, Some(SessionJob::Restart { .. })) => true,
             (Some(running), _) => running.is_resetting,
             (None, Some(next)) => next.begins_with_reset(),
             (None, None) => false,
         }
     }
 
-    /// Takes note that a reset begins or is done.
+    /// Notes that a reset begins or is done.
     pub(super) fn set_resetting(&mut self, is_resetting: bool) {
         if let Some(running) = &mut self.running {
             running.is_resetting = is_resetting;
@@ -257,12 +256,12 @@ impl SessionSlot {
         self.kernel.as_ref().map(|(_, identity)| identity.clone())
     }
 
-    /// How many calls wait.
+    /// Number of queued jobs.
     pub(super) fn waiting(&self) -> usize {
         self.queue.len()
     }
 
-    /// How many calls are before one that comes now.
+    /// Number of jobs ahead of a new call.
     pub(super) fn before(&self) -> usize {
         self.queue.len() + usize::from(self.running.is_some())
     }
@@ -275,10 +274,10 @@ impl SessionSlot {
         (self.used, self.last_used) = (Instant::now(), SystemTime::now());
     }
 
-    /// As the decisions about sessions see it.
-    pub(super) fn row(&self, policy: &Policy) -> Row {
-        Row {
-            counts: self.kind == Kind::Tool,
+    /// Returns the properties for the session policy.
+    pub(super) fn row(&self, policy: &Policy) -> SessionRow {
+        SessionRow {
+            counts: self.kind == SessionKind::Tool,
             is_busy: self.is_busy(),
             has_owner: !self.owners.is_empty(),
             used: self.used,
@@ -286,11 +285,13 @@ impl SessionSlot {
         }
     }
 
-    /// How long it stays when nobody uses it.
+    /// How long the session stays when unused.
     pub(super) fn stays(&self, policy: &Policy) -> Duration {
         match &self.kind {
-            Kind::Notebook { .. } => policy.notebook_idle,
-            Kind::Tool | Kind::Run { .. } | Kind::Terminal | Kind::Command => policy.idle_timeout,
+            SessionKind::Notebook { .. } => policy.notebook_idle,
+            SessionKind::Tool | SessionKind::Run { .. } | SessionKind::Terminal | SessionKind::Command => {
+                policy.idle_timeout
+            }
         }
     }
 
@@ -322,24 +323,24 @@ impl SessionSlot {
     }
 }
 
-impl Job {
+impl SessionJob {
     fn begins_with_reset(&self) -> bool {
         match self {
-            Job::Call(queued) => {
+            SessionJob::Call(queued) => {
                 queued.call.reset || queued.call.cells.first().is_some_and(|cell| cell.reset)
             }
-            Job::Restart { .. } => true,
-            Job::Look { .. } => false,
+            SessionJob::Restart { .. } => true,
+            SessionJob::Lookup { .. } => false,
         }
     }
 
-    /// Tells whoever waits for it that the session has ended.
+    /// Tells the waiting caller that the session has ended.
     pub(super) fn refuse(self, error: SessionError) {
         match self {
-            Job::Call(queued) => queued.deliver(Err(error)),
-            // Who does not wait any more need not know.
-            Job::Restart { answer, .. } => drop(answer.send(Err(error))),
-            Job::Look { .. } => {}
+            SessionJob::Call(queued) => queued.deliver(Err(error)),
+            // The receiver is gone; nothing to send.
+            SessionJob::Restart { answer, .. } => drop(answer.send(Err(error))),
+            SessionJob::Lookup { .. } => {}
         }
     }
 }

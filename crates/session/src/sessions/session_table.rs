@@ -1,5 +1,5 @@
-//! The table of all sessions and calls: who may come in, who has to go. Nothing here waits; what has to be waited for is
-//! given back.
+//! The table of all sessions and calls. Admits calls and ends sessions. Nothing here waits; methods return
+//! receivers for the caller to await.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -10,66 +10,70 @@ use cellist_settings::Policy;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
-use super::call::{Kind, Principal, SessionCall};
+use super::call::{Principal, SessionCall, SessionKind};
 use super::error::SessionError;
-use super::gone::Gone;
 use super::key::{ExecutionId, OwnerId, SessionKey};
-use super::look::Look;
-use super::policy::{self, Room, Row};
+use super::lookup::Lookup;
+use super::loss::LossReason;
+use super::policy::{self, Room, SessionRow};
 use super::session_slot::SessionSlot;
-use super::ticket::{Queued, Ticket};
+use super::ticket::{QueuedCall, Ticket};
 use super::view::{SessionView, Stage};
-use crate::execution::Wish;
+use crate::execution::CancelRequest;
 
-/// How many calls may wait in one session: more are a mistake of whoever makes them.
+/// Maximum number of queued calls in one session. More indicate a faulty caller.
 const QUEUE: usize = 1000;
-/// How many calls that have ended can still be found.
+/// Number of ended calls that can still be found.
 const ENDED: usize = 100;
-/// How many sessions that have ended are remembered.
+/// Number of ended sessions that are remembered.
 const PAST: usize = 1000;
 
-/// The table.
+/// The table of sessions.
 #[derive(Default)]
 pub(super) struct SessionTable {
-    /// By a number that is never used again: a session that ends may have a successor of the same name already.
+    /// Sessions by number. Numbers are never reused, because an ending session may already have a successor with
+    /// the same key.
     slots: BTreeMap<u64, SessionSlot>,
     next: u64,
-    /// Users who are there.
+    /// Connected owners.
     owners: HashSet<OwnerId>,
     /// Calls, the oldest first.
     tickets: VecDeque<Ticket>,
-    /// Sessions that had results, and why their kernels are gone.
-    past: HashMap<SessionKey, Gone>,
+    /// Ended sessions with results, and why their kernels are gone.
+    past: HashMap<SessionKey, LossReason>,
     is_closed: bool,
 }
 
-/// A session that was just made.
-pub(super) struct Newcomer {
+/// A session that was just created.
+pub(super) struct NewSession {
     pub(super) slot: u64,
-    /// Why the kernel is gone that an earlier session of the same name had.
-    pub(super) before: Option<Gone>,
+    /// Why the kernel of an earlier session with the same key is gone.
+    pub(super) before: Option<LossReason>,
 }
 
-/// What the task of a session has to do next.
-pub(super) enum Next {
-    Work(super::session_slot::Job),
+/// The next step of a session's task.
+pub(super) enum NextStep {
+    Work(super::session_slot::SessionJob),
     Wait,
     End,
 }
 
 impl SessionTable {
-    /// An empty table, after a host that had these sessions.
+    /// Creates a table after a host that had these sessions.
     pub(super) fn after(known: impl Iterator<Item = SessionKey>) -> SessionTable {
-        SessionTable { past: known.map(|key| (key, Gone::HostEnded)).collect(), ..SessionTable::default() }
+        SessionTable {
+            past: known.map(|key| (key, LossReason::HostEnded)).collect(),
+            ..SessionTable::default()
+        }
     }
 
-    /// Takes a call in, or says why not. Tells whether a session has to be started for it.
+    /// Queues a call, or returns it with an error. Returns a new session if one has to be started.
     pub(super) fn admit(
         &mut self,
         policy: &Policy,
-        queued: Box<Queued>,
+        queued: Box<QueuedCall>,
         ticket: &Ticket,
-    ) -> Result<Option<Newcomer>, (Box<Queued>, SessionError)> {
+    ) -> Result<Option<NewSession>, (Box<QueuedCall>, SessionError)> {
         let newcomer = match self.place(policy, &queued.call) {
             Ok(found) => found,
             Err(error) => return Err((queued, error)),
@@ -84,7 +88,7 @@ impl SessionTable {
         if let Some(slot) = self.slots.get_mut(&number) {
             match owner {
                 Some(owner) if owner_is_there => drop(slot.owners.insert(owner)),
-                // Who has gone already counts on nothing.
+                // An owner that has already left keeps nothing alive.
                 Some(_) => {}
                 None => slot.lasts = true,
             }
@@ -95,8 +99,8 @@ impl SessionTable {
         Ok(newcomer)
     }
 
-    /// Finds the session of a call, or makes one.
-    fn place(&mut self, policy: &Policy, call: &SessionCall) -> Result<Option<Newcomer>, SessionError> {
+    /// Finds the session of a call, or creates one.
+    fn place(&mut self, policy: &Policy, call: &SessionCall) -> Result<Option<NewSession>, SessionError> {
         let id = || call.key.id.clone();
         if self.is_closed {
             return Err(SessionError::Closed);
@@ -111,11 +115,11 @@ impl SessionTable {
                 Ok(None)
             };
         }
-        if call.kind == Kind::Tool {
+        if call.kind == SessionKind::Tool {
             let (numbers, rows) = self.rows(policy);
             match policy::room(&rows, policy.max_sessions) {
                 Room::Enough => {}
-                Room::Without(index) => drop(self.end(numbers[index], Gone::MadeRoom)),
+                Room::Without(index) => drop(self.end(numbers[index], LossReason::MadeRoom)),
                 Room::None => {
                     let busy = numbers.iter().zip(&rows).filter(|(_, row)| row.counts);
                     let busy = busy.map(|(number, _)| self.slots[number].key.id.clone()).collect();
@@ -128,10 +132,10 @@ impl SessionTable {
         let mut slot = SessionSlot::new(call);
         slot.has_result = before.is_some();
         self.slots.insert(self.next, slot);
-        Ok(Some(Newcomer { slot: self.next, before }))
+        Ok(Some(NewSession { slot: self.next, before }))
     }
 
-    /// Keeps a call to be found again, and forgets the oldest that have ended.
+    /// Keeps a ticket for lookups by id. Drops the oldest tickets of ended calls.
     fn remember(&mut self, ticket: &Ticket) {
         let ended = self.tickets.iter().filter(|ticket| ticket.is_done()).count();
         let mut excess = ended.saturating_sub(ENDED);
@@ -143,29 +147,29 @@ impl SessionTable {
         self.tickets.push_back(ticket.clone());
     }
 
-    /// What the task of a session has to do next.
-    pub(super) fn next(&mut self, number: u64) -> Next {
-        let Some(slot) = self.slots.get_mut(&number) else { return Next::End };
+    /// Returns the next step of a session's task.
+    pub(super) fn next(&mut self, number: u64) -> NextStep {
+        let Some(slot) = self.slots.get_mut(&number) else { return NextStep::End };
         if slot.ending.is_some() {
-            return Next::End;
+            return NextStep::End;
         }
         match slot.take() {
-            Some(job) => Next::Work(job),
+            Some(job) => NextStep::Work(job),
             None if slot.leaves => {
-                drop(self.end(number, Gone::Left));
-                Next::End
+                drop(self.end(number, LossReason::Left));
+                NextStep::End
             }
-            None => Next::Wait,
+            None => NextStep::Wait,
         }
     }
 
-    /// Lets the task change how its session is seen.
+    /// Returns a session for its task to update.
     pub(super) fn slot(&mut self, number: u64) -> Option<&mut SessionSlot> {
         self.slots.get_mut(&number)
     }
 
-    /// A result was told that stood on the session's kernel. Names the session if it is its first.
-    pub(super) fn told(&mut self, number: u64) -> Option<SessionKey> {
+    /// Notes that a result was delivered. Returns the key of the session if it was its first.
+    pub(super) fn note_result(&mut self, number: u64) -> Option<SessionKey> {
         let slot = self.slots.get_mut(&number)?;
         slot.has_result = true;
         let first = !std::mem::replace(&mut slot.was_told, true);
@@ -177,35 +181,40 @@ impl SessionTable {
         first
     }
 
-    fn remember_past(&mut self, key: SessionKey, why: Gone) {
+    fn remember_past(&mut self, key: SessionKey, why: LossReason) {
         if self.past.len() >= PAST {
             self.past.clear();
         }
         self.past.insert(key, why);
     }
 
-    /// Nothing is left of a session.
+    /// Removes a session that has ended.
     pub(super) fn ended(&mut self, number: u64) {
         if let Some(slot) = self.slots.remove(&number) {
             slot.gone.send_replace(true);
         }
     }
 
-    /// Ends a session. What comes back tells when nothing is left of it.
-    pub(super) fn end(&mut self, number: u64, why: Gone) -> Option<watch::Receiver<bool>> {
+    /// Ends a session. Returns a receiver of its end.
+    pub(super) fn end(&mut self, number: u64, why: LossReason) -> Option<watch::Receiver<bool>> {
         let refused = SessionError::Ended { id: self.slots.get(&number)?.key.id.clone() };
         self.end_with(number, why, &refused)
     }
 
-    /// Ends a session in which a fault of ours happened.
+    /// Ends a session after a panic.
     pub(super) fn fail(&mut self, number: u64, panicked: &Panicked) {
         if let Some(slot) = self.slots.get(&number) {
             let refused = SessionError::failed(slot.key.id.clone(), panicked);
-            drop(self.end_with(number, Gone::Failed, &refused));
+            drop(self.end_with(number, LossReason::Failed, &refused));
         }
     }
 
-    fn end_with(&mut self, number: u64, why: Gone, refused: &SessionError) -> Option<watch::Receiver<bool>> {
+    fn end_with(
+        &mut self,
+        number: u64,
+        why: LossReason,
+        refused: &SessionError,
+    ) -> Option<watch::Receiver<bool>> {
         let slot = self.slots.get_mut(&number)?;
         let gone = slot.gone.subscribe();
         if slot.ending.is_none() {
@@ -218,34 +227,34 @@ impl SessionTable {
         Some(gone)
     }
 
-    /// Ends all that were idle for too long.
+    /// Ends all sessions that were idle for too long.
     pub(super) fn sweep(&mut self, policy: &Policy, now: Instant) {
         let (numbers, rows) = self.rows(policy);
         for index in policy::expired(&rows, now) {
-            drop(self.end(numbers[index], Gone::Idle(rows[index].stays)));
+            drop(self.end(numbers[index], LossReason::Idle(rows[index].stays)));
         }
     }
 
-    /// Ends all that can be done without. What comes back tells when nothing is left of them.
+    /// Ends all unused sessions to free resources. Returns receivers of their ends.
     pub(super) fn shed(&mut self, policy: &Policy) -> Vec<watch::Receiver<bool>> {
         let (numbers, rows) = self.rows(policy);
         let ended = policy::dispensable(&rows);
-        ended.into_iter().filter_map(|index| self.end(numbers[index], Gone::OutOfFiles)).collect()
+        ended.into_iter().filter_map(|index| self.end(numbers[index], LossReason::OutOfFiles)).collect()
     }
 
-    /// Ends everything and takes nothing in any more.
+    /// Ends all sessions and rejects new calls.
     pub(super) fn close(&mut self) -> Vec<watch::Receiver<bool>> {
         self.is_closed = true;
         let numbers: Vec<u64> = self.slots.keys().copied().collect();
-        numbers.into_iter().filter_map(|number| self.end(number, Gone::HostEnded)).collect()
+        numbers.into_iter().filter_map(|number| self.end(number, LossReason::HostEnded)).collect()
     }
 
-    /// Takes a call out of the queue that it waits in.
-    pub(super) fn withdraw(&mut self, id: &ExecutionId) -> Option<Box<Queued>> {
+    /// Removes a queued call.
+    pub(super) fn withdraw(&mut self, id: &ExecutionId) -> Option<Box<QueuedCall>> {
         self.slots.values_mut().find_map(|slot| slot.withdraw(id))
     }
 
-    /// Puts a restart before all that waits in a session.
+    /// Puts a restart at the front of a session's queue.
     pub(super) fn restart(
         &mut self,
         key: &SessionKey,
@@ -259,33 +268,33 @@ impl SessionTable {
         Ok(())
     }
 
-    /// Has something looked up in a session. `false` when it is busy, or not there.
-    pub(super) fn look(&mut self, key: &SessionKey, look: Look) -> bool {
+    /// Queues a lookup. Returns `false` if the session is busy or missing.
+    pub(super) fn look(&mut self, key: &SessionKey, look: Lookup) -> bool {
         self.existing(key).is_ok_and(|slot| slot.push_look(look))
     }
 
-    /// Passes a wish on to the call that runs in a session. Returns whether one runs.
-    pub(super) fn wish(&mut self, key: &SessionKey, wish: Wish) -> Result<bool, SessionError> {
-        self.existing(key).map(|slot| slot.wish(wish))
+    /// Forwards a cancel request to the running call. Returns whether one runs.
+    pub(super) fn forward(&mut self, key: &SessionKey, request: CancelRequest) -> Result<bool, SessionError> {
+        self.existing(key).map(|slot| slot.forward(request))
     }
 
-    /// The call that runs in a session.
+    /// Returns the running call of a session.
     pub(super) fn running(&mut self, key: &SessionKey) -> Result<Option<Ticket>, SessionError> {
         let id = self.existing(key)?.running();
         Ok(id.and_then(|id| self.ticket(&id)))
     }
 
     pub(super) fn stop(&mut self, key: &SessionKey) -> Result<watch::Receiver<bool>, SessionError> {
-        let gone = self.find(key).and_then(|number| self.end(number, Gone::Stopped));
+        let gone = self.find(key).and_then(|number| self.end(number, LossReason::Stopped));
         gone.ok_or_else(|| SessionError::NoSuchSession { id: key.id.clone() })
     }
 
-    /// Somebody is there from now on.
+    /// Registers an owner.
     pub(super) fn join(&mut self, owner: OwnerId) {
         self.owners.insert(owner);
     }
 
-    /// Somebody who is there uses a session from now on.
+    /// Lets a registered owner use a session.
     pub(super) fn attach(&mut self, owner: &OwnerId, key: &SessionKey) -> Result<(), SessionError> {
         let is_there = self.owners.contains(owner);
         let slot = self.existing(key)?;
@@ -296,14 +305,14 @@ impl SessionTable {
         Ok(())
     }
 
-    /// Somebody has gone. Sessions that nobody else uses or counts on go too, when they have nothing to do.
+    /// Removes an owner. Sessions without other users end when they are idle.
     pub(super) fn leave(&mut self, owner: &OwnerId) {
         self.owners.remove(owner);
         for slot in self.slots.values_mut() {
             if !slot.owners.remove(owner) || !slot.owners.is_empty() {
                 continue;
             }
-            // The time that it stays counts from the last user.
+            // The idle time starts when the last owner leaves.
             slot.touch();
             if !slot.lasts {
                 slot.leaves = true;
@@ -313,7 +322,7 @@ impl SessionTable {
         }
     }
 
-    /// The sessions of this name.
+    /// Returns the sessions with this name.
     pub(super) fn named(&self, id: &str) -> Vec<SessionKey> {
         let slots = self.slots.values().filter(|slot| slot.ending.is_none() && slot.key.id == id);
         slots.map(|slot| slot.key.clone()).collect()
@@ -324,12 +333,12 @@ impl SessionTable {
         slots.map(|slot| slot.view(policy)).collect()
     }
 
-    /// Why the kernel of an earlier session of this name is gone.
-    pub(super) fn gone(&self, key: &SessionKey) -> Option<&Gone> {
+    /// Why the kernel of an earlier session with this key is gone.
+    pub(super) fn gone(&self, key: &SessionKey) -> Option<&LossReason> {
         self.past.get(key)
     }
 
-    /// The identity of a session's kernel.
+    /// Returns the identity of a session's kernel.
     pub(super) fn identity(&self, key: &SessionKey) -> Option<Identity> {
         self.find(key).and_then(|number| self.slots.get(&number)?.identity())
     }
@@ -338,7 +347,7 @@ impl SessionTable {
         self.find(key).and_then(|number| self.slots.get(&number)).map(|slot| slot.order.clone())
     }
 
-    /// Who started the code that runs in a session.
+    /// Returns the caller of the running code of a session.
     pub(super) fn acting(&self, key: &SessionKey) -> Option<Option<Principal>> {
         self.find(key).and_then(|number| self.slots.get(&number)).and_then(SessionSlot::acting)
     }
@@ -358,8 +367,8 @@ impl SessionTable {
         self.slots.get_mut(&number).ok_or_else(missing)
     }
 
-    /// Sessions that do not end already, as the decisions see them.
-    fn rows(&self, policy: &Policy) -> (Vec<u64>, Vec<Row>) {
+    /// Returns the sessions that are not ending, for the session policy.
+    fn rows(&self, policy: &Policy) -> (Vec<u64>, Vec<SessionRow>) {
         let slots = self.slots.iter().filter(|(_, slot)| slot.ending.is_none());
         slots.map(|(number, slot)| (*number, slot.row(policy))).unzip()
     }

@@ -1,4 +1,4 @@
-//! The task of one session: it has the kernel, and does what the table says, one thing after the other.
+//! The task of one session. It owns the kernel and works through the queue.
 
 use std::sync::Arc;
 
@@ -9,53 +9,53 @@ use cellist_platform::names;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use super::bridge::{Pass, equip};
+use super::bridge::{BridgePass, equip};
 use super::call::SessionCall;
 use super::error::SessionError;
 use super::file::{SessionFile, variables};
-use super::gone::Gone;
-use super::late::Gathered;
-use super::look::Look;
-use super::session_slot::{Job, SessionSlot};
-use super::session_table::{Newcomer, Next};
+use super::late::LateQueue;
+use super::lookup::Lookup;
+use super::loss::LossReason;
+use super::session_slot::{SessionJob, SessionSlot};
+use super::session_table::{NewSession, NextStep};
 use super::view::SessionState;
-use super::{Inner, all_gone};
-use crate::execution::{Cancel, Surroundings, Wish};
+use super::{SharedSessions, all_gone};
+use crate::execution::{Cancel, CancelRequest, Surroundings};
 
-/// A session's task.
-pub(super) struct Task {
-    pub(super) inner: Arc<Inner>,
+/// The task of a session.
+pub(super) struct SessionTask {
+    pub(super) inner: Arc<SharedSessions>,
     pub(super) slot: u64,
     news: Arc<Notify>,
-    pub(super) live: Option<Live>,
-    /// Late output that came between runs.
-    pub(super) late: Gathered,
-    /// What the last kernel was started by.
+    pub(super) live: Option<LiveKernel>,
+    /// Late output between runs.
+    pub(super) late: LateQueue,
+    /// Launch order of the last kernel.
     order: Option<Arc<Order>>,
-    /// Why the kernel is gone that the session's last result stood on.
-    pub(super) gone: Option<Gone>,
-    /// Whether any result was told.
+    /// Why the kernel of the session's last result is gone.
+    pub(super) gone: Option<LossReason>,
+    /// Whether a result was delivered.
     pub(super) has_result: bool,
-    /// How many kernels died in a row without a run that came to its end.
+    /// Number of kernels that died in a row, without a completed run between them.
     pub(super) crashes: u32,
     started: u64,
     file: Option<SessionFile>,
 }
 
-/// A kernel that is there.
-pub(super) struct Live {
+/// The kernel of the session.
+pub(super) struct LiveKernel {
     pub(super) kernel: Box<dyn Kernel>,
     pub(super) id: String,
     pub(super) around: Surroundings,
-    /// Whether it has run code of its user.
+    /// Whether it has run user code.
     pub(super) has_run: bool,
-    /// What lets its code call tools, while it lives.
-    _pass: Option<Pass>,
+    /// Lets its code call tools while the kernel lives.
+    _pass: Option<BridgePass>,
 }
 
-/// An event that a session with nothing to do meets.
-enum Met {
-    /// There is something to do, or late output to write.
+/// An event while the session is idle.
+enum IdleEvent {
+    /// A job is queued, or late output is due.
     News,
     Late(Event),
     Beat {
@@ -64,23 +64,23 @@ enum Met {
     Death(Death),
 }
 
-/// Why there is no kernel.
+/// Why no kernel is ready.
 pub(super) enum NotReady {
-    /// It does not start.
+    /// The kernel did not start.
     Failed(SessionError),
-    /// Nobody wants it any more.
-    Unwanted(Wish),
+    /// The call was cancelled first.
+    Unwanted(CancelRequest),
 }
 
-impl Task {
-    pub(super) fn new(inner: Arc<Inner>, newcomer: Newcomer) -> Task {
+impl SessionTask {
+    pub(super) fn new(inner: Arc<SharedSessions>, newcomer: NewSession) -> SessionTask {
         let news = inner.table().slot(newcomer.slot).map(|slot| slot.news.clone()).unwrap_or_default();
-        Task {
+        SessionTask {
             inner,
             slot: newcomer.slot,
             news,
             live: None,
-            late: Gathered::default(),
+            late: LateQueue::default(),
             order: None,
             has_result: newcomer.before.is_some(),
             gone: newcomer.before,
@@ -90,19 +90,19 @@ impl Task {
         }
     }
 
-    /// Does what there is to do until the session ends. A fault of ours ends it too: its callers are told, its kernel goes,
-    /// and the next call begins anew.
+    /// Works through the queue until the session ends. A panic ends the session too: its callers get an error, its
+    /// kernel ends, and the next call starts a new one.
     pub(super) async fn run(mut self) {
         let failed = contained(self.work()).await.and_then(|done| done).err();
         if let Some(panicked) = &failed {
             self.inner.table().fail(self.slot, panicked);
         }
-        let why = if failed.is_some() { Gone::Failed } else { Gone::Stopped };
-        // A kernel that cannot be asked to end is killed when it is dropped.
+        let why = if failed.is_some() { LossReason::Failed } else { LossReason::Stopped };
+        // A kernel that cannot be shut down is killed on drop.
         if contained(self.lose(why)).await.is_err() {
             self.live = None;
         }
-        // Nothing of it is left when others hear of its end.
+        // The file must be gone before the end is published.
         self.file = None;
         self.inner.table().ended(self.slot);
     }
@@ -111,31 +111,31 @@ impl Task {
         loop {
             let next = self.inner.table().next(self.slot);
             match next {
-                Next::Work(Job::Call(queued)) => self.carry_out(*queued).await?,
-                Next::Work(Job::Restart { answer, canceller }) => {
+                NextStep::Work(SessionJob::Call(queued)) => self.carry_out(*queued).await?,
+                NextStep::Work(SessionJob::Restart { answer, canceller }) => {
                     let done = self.restart(&mut canceller.listen()).await;
                     self.rest();
-                    // Who does not wait any more need not know.
+                    // The receiver may be gone; nothing to send.
                     let _ = answer.send(done);
                 }
-                Next::Work(Job::Look { look: Look::Late(answer), .. }) => {
+                NextStep::Work(SessionJob::Lookup { look: Lookup::Late(answer), .. }) => {
                     self.drain_late().await;
                     self.rest();
                     let _ = answer.send(());
                 }
-                Next::Work(Job::Look { look, canceller }) => {
+                NextStep::Work(SessionJob::Lookup { look, canceller }) => {
                     if let Some(live) = &self.live {
                         look.carry_out(&*live.kernel, &mut canceller.listen()).await;
                     }
                     self.rest();
                 }
-                Next::Wait => self.wait().await,
-                Next::End => return Ok(()),
+                NextStep::Wait => self.wait().await,
+                NextStep::End => return Ok(()),
             }
         }
     }
 
-    /// Brings the session's file up to date. A kernel does without one that cannot be written.
+    /// Updates the session file. The kernel works without it if it cannot be written.
     pub(super) fn write_file(&mut self, call: &SessionCall) {
         let written = match &mut self.file {
             Some(file) => file.update(call),
@@ -146,9 +146,8 @@ impl Task {
         }
     }
 
-    /// What a kernel is given beside what was ordered: where its session and the artifacts are, helpers, and the way to
-    /// tools.
-    fn given(&self, order: &Order, pass: Option<&Pass>) -> Order {
+    /// Adds the session file, the artifact folder, helpers and the tool bridge to a launch order.
+    fn given(&self, order: &Order, pass: Option<&BridgePass>) -> Order {
         let mut order = order.clone();
         let artifacts = self.inner.means.artifacts.made_folder();
         order.environment.extend(variables(self.file.as_ref(), artifacts));
@@ -156,29 +155,28 @@ impl Task {
         order
     }
 
-    /// Changes how the session is seen.
+    /// Updates the session in the table.
     pub(super) fn show(&self, change: impl FnOnce(&mut SessionSlot)) {
         if let Some(slot) = self.inner.table().slot(self.slot) {
             change(slot);
         }
     }
 
-    /// A result is told that stands on the kernel.
-    pub(super) fn tell(&self) {
-        let first = self.inner.table().told(self.slot);
+    /// Notes that a result of the kernel was delivered.
+    pub(super) fn note_result(&self) {
+        let first = self.inner.table().note_result(self.slot);
         if let Some(key) = first {
             self.inner.remember(&key);
         }
     }
 
-    /// What ran has ended.
+    /// Notes that the running job has ended.
     pub(super) fn rest(&self) {
         let state = if self.live.is_some() { SessionState::Idle } else { SessionState::Dead };
         self.show(|slot| slot.rest(state));
     }
 
-    /// Waits until there is something to do. Late output is gathered meanwhile, and now and then the kernel is asked whether
-    /// it is there.
+    /// Waits for a job. Meanwhile collects late output and checks the kernel's heartbeat.
     async fn wait(&mut self) {
         let Some(live) = &self.live else { return self.news.notified().await };
         let mut state = live.kernel.state();
@@ -189,22 +187,22 @@ impl Task {
         let (due, gathers) = (self.late.due(), self.late.has_room());
         let met = tokio::select! {
             biased;
-            () = self.news.notified() => Met::News,
+            () = self.news.notified() => IdleEvent::News,
             dead = state.wait_for(|state| matches!(state, State::Dead(_))) => {
-                Met::Death(death(dead.as_deref().ok()))
+                IdleEvent::Death(death(dead.as_deref().ok()))
             }
-            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Met::News,
-            event = live.kernel.late(), if gathers => Met::Late(event),
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => IdleEvent::News,
+            event = live.kernel.late(), if gathers => IdleEvent::Late(event),
             answer = beat => match answer {
-                Err(Error::Dead { death }) => Met::Death(death),
-                // One that does not answer may be stopped, or at work in a thread: that is no reason to end it.
-                answer => Met::Beat { silent: matches!(answer, Err(Error::NoAnswer { .. })) },
+                Err(Error::Dead { death }) => IdleEvent::Death(death),
+                // A kernel that does not answer may be suspended or busy in a thread, so it is kept.
+                answer => IdleEvent::Beat { silent: matches!(answer, Err(Error::NoAnswer { .. })) },
             },
         };
         match met {
-            Met::News => self.put_late().await,
-            Met::Late(event) => self.late.hear(event),
-            Met::Beat { silent } => {
+            IdleEvent::News => self.put_late().await,
+            IdleEvent::Late(event) => self.late.hear(event),
+            IdleEvent::Beat { silent } => {
                 let state = if silent { SessionState::Silent } else { SessionState::Idle };
                 self.show(|slot| {
                     if !slot.is_busy() {
@@ -212,22 +210,22 @@ impl Task {
                     }
                 });
             }
-            Met::Death(death) => {
-                self.lose(Gone::Died(death)).await;
+            IdleEvent::Death(death) => {
+                self.lose(LossReason::Died(death)).await;
                 self.show(|slot| slot.state = SessionState::Dead);
             }
         }
     }
 
-    /// Lets go of the kernel and of all that it started.
-    pub(super) async fn lose(&mut self, why: Gone) {
+    /// Shuts the kernel down with its child processes.
+    pub(super) async fn lose(&mut self, why: LossReason) {
         self.drain_late().await;
         let Some(live) = &self.live else { return };
         if let Some(notebooks) = self.inner.notebooks.get() {
             notebooks.lose_kernel(&live.id).await;
         }
         live.kernel.shutdown().await;
-        // Its last output.
+        // The last output of the kernel.
         self.drain_late().await;
         self.live = None;
         if self.has_result && self.gone.is_none() {
@@ -237,23 +235,23 @@ impl Task {
     }
 
     async fn restart(&mut self, cancel: &mut Cancel) -> Result<(), SessionError> {
-        self.lose(Gone::Restarted).await;
+        self.lose(LossReason::Restarted).await;
         let Some(order) = self.order.clone() else { return Ok(()) };
         match self.ready(&order, cancel).await {
             Ok(_) => Ok(()),
             Err(NotReady::Failed(error)) => Err(error),
-            // Who asks for a new kernel is told when the session ends instead.
+            // The session ended instead of restarting.
             Err(NotReady::Unwanted(_)) => Err(self.ended()),
         }
     }
 
-    /// What is told when the session ends before it could do what was asked.
+    /// The error for callers when the session ended first.
     pub(super) fn ended(&self) -> SessionError {
         let id = self.inner.table().slot(self.slot).map(|slot| slot.key.id.clone());
         SessionError::Ended { id: id.unwrap_or_default() }
     }
 
-    /// What to say where the kernel that is there is not the one that a call would have started.
+    /// Returns a notice if the current kernel differs from the one the call asks for.
     pub(super) fn other_kernel(&self, wanted: &Order) -> Option<String> {
         let (_, order) = self.live.as_ref().zip(self.order.as_ref())?;
         let name = |order: &Order| match order.python() {
@@ -261,10 +259,10 @@ impl Task {
             None => order.backend().to_string(),
         };
         let (has, wants) = (name(order), name(wanted));
-        (has != wants).then(|| format!("the session's kernel is {has}, not {wants}: a reset changes that"))
+        (has != wants).then(|| format!("the session's kernel is {has}, not {wants}; a reset switches to it"))
     }
 
-    /// Sees to it that there is a kernel that can run code. Returns what its user should know about a new one.
+    /// Ensures that a kernel can run code. Returns the notices of a new kernel.
     pub(super) async fn ready(
         &mut self,
         order: &Arc<Order>,
@@ -275,14 +273,14 @@ impl Task {
             State::Starting | State::Idle | State::Busy(_) => None,
         });
         if let Some(death) = dead {
-            self.lose(Gone::Died(death)).await;
+            self.lose(LossReason::Died(death)).await;
         }
         if self.live.is_some() {
             return Ok(Vec::new());
         }
         let unwanted = tokio::select! {
             biased;
-            wish = cancel.stopped() => wish,
+            request = cancel.stopped() => request,
             started = self.start(order) => {
                 return started.map_err(|error| NotReady::Failed(SessionError::start(&error, order)));
             }
@@ -290,7 +288,7 @@ impl Task {
         Err(NotReady::Unwanted(unwanted))
     }
 
-    /// Starts a kernel. Where the system has no files left, sessions that nobody uses make room for it, once.
+    /// Starts a kernel. If file descriptors run out, unused sessions are ended, and the start is retried once.
     async fn start(&mut self, order: &Arc<Order>) -> cellist_kernel::Result<Vec<String>> {
         self.show(|slot| {
             slot.state = SessionState::Starting;
@@ -319,12 +317,12 @@ impl Task {
             slot.set_kernel(Some(shown));
             slot.restarts = restarts;
         });
-        self.live = Some(Live { kernel, id, around, has_run: false, _pass: pass });
+        self.live = Some(LiveKernel { kernel, id, around, has_run: false, _pass: pass });
         Ok(notices)
     }
 }
 
-/// Whether it failed for want of files, also where the failure looks like another.
+/// Whether the start failed for lack of file descriptors, even if the error looks different.
 fn is_out_of_files(started: &cellist_kernel::Result<Started>) -> bool {
     started.as_ref().is_err_and(|error| error.is_out_of_files() || !has_files_for_a_kernel())
 }

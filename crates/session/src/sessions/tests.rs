@@ -1,4 +1,4 @@
-//! Sessions of kernels that do what they are told, by a clock that the tests move.
+//! Tests with scripted kernels and a paused clock.
 
 pub(super) mod bed;
 mod crash;

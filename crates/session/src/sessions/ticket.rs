@@ -1,4 +1,4 @@
-//! What the one who calls holds: a look at the call, a way to stop it, and its end.
+//! The caller's handle on a call, and its counterpart in the queue.
 
 use std::sync::Arc;
 
@@ -10,12 +10,18 @@ use super::call::{CallReport, SessionCall};
 use super::error::SessionError;
 use super::key::{ExecutionId, SessionKey};
 use super::view::{CallView, Stage};
-use crate::execution::{Cancel, Canceller, KernelState, Status, Wish};
+use crate::execution::{Cancel, CancelRequest, Canceller, KernelState, Status};
 
-/// What came of a call, or why it could not be carried out.
+/// The report of a call, or its error.
 pub(super) type Outcome = Result<CallReport, SessionError>;
 
-/// A call that was handed in. All clones are of the same call; dropping them does not stop it.
+/// The caller's handle on a call.
+///
+/// - Ownership: clones refer to the same call. Dropping them does not stop it.
+/// - Order: [`Ticket::watch`] shows queued, starting, running, ended, in this order. The report is available once
+///   the call has ended.
+/// - Cancellation: [`Ticket::canceller`] stops the call. All waiting methods are cancel-safe.
+/// - Errors: [`Ticket::done`] returns an error only if the call could not run. Code that fails is a report.
 #[derive(Clone, Debug)]
 pub struct Ticket {
     id: ExecutionId,
@@ -27,38 +33,38 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// The name by which the call is found again.
+    /// The id of the call.
     pub fn id(&self) -> &ExecutionId {
         &self.id
     }
 
-    /// The session that it was handed in to.
+    /// The session of the call.
     pub fn session(&self) -> &SessionKey {
         &self.session
     }
 
-    /// How it stands, now and from now on. Who looks late sees only the newest.
+    /// Returns a receiver of the call's progress. A late observer sees only the newest view.
     pub fn watch(&self) -> watch::Receiver<CallView> {
         self.view.clone()
     }
 
-    /// Stops it. A call that waits never runs; one that runs is interrupted, each time it is asked. Its kernel is killed
-    /// only by force, by its end, or where the call's rule for stuck code says so.
+    /// Returns the means to stop the call. A queued call never runs. A running call is interrupted on each request.
+    /// Its kernel is killed only by force, by its end, or if the rule for stuck code says so.
     pub fn canceller(&self) -> Canceller {
         self.canceller.clone()
     }
 
-    /// Whether it has come to its end.
+    /// Whether the call has ended.
     pub fn is_done(&self) -> bool {
         self.outcome.borrow().is_some()
     }
 
-    /// Interrupts it, and waits until it has stopped or the grace has passed. With force, its kernel is killed if the code
-    /// does not stop. May be dropped at any time.
+    /// Interrupts the call and waits until it stops or the grace period ends. With `force`, kills the kernel if the
+    /// code does not stop. Cancel-safe.
     pub async fn interrupt(&self, force: bool) -> Interruption {
         let mut interim = self.interim.clone();
         interim.mark_unchanged();
-        self.canceller.pass_on(if force { Wish::Force } else { Wish::Stop });
+        self.canceller.pass_on(if force { CancelRequest::Force } else { CancelRequest::Stop });
         loop {
             tokio::select! {
                 biased;
@@ -75,8 +81,8 @@ impl Ticket {
         }
     }
 
-    /// Waits until its code was interrupted and has not stopped within the grace, and returns the report of that moment.
-    /// Never returns where that does not happen. May be dropped at any time.
+    /// Waits until the code was interrupted and did not stop within the grace period. Returns the report so far.
+    /// Otherwise never returns. Cancel-safe.
     pub async fn overdue(&self) -> CallReport {
         let mut interim = self.interim.clone();
         let report = match interim.wait_for(Option::is_some).await {
@@ -89,7 +95,7 @@ impl Ticket {
         }
     }
 
-    /// Waits for its end. May be dropped at any time, and asked again.
+    /// Waits for the end of the call. Cancel-safe, and can be called again.
     pub async fn done(&self) -> Result<CallReport, SessionError> {
         let mut outcome = self.outcome.clone();
         let told = match outcome.wait_for(Option::is_some).await {
@@ -101,17 +107,17 @@ impl Ticket {
     }
 }
 
-/// How running code took an interrupt.
+/// The effect of an interrupt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Interruption {
-    /// Nothing ran.
+    /// No code ran.
     NothingRan,
-    /// It has stopped; the kernel's state was kept.
+    /// The code stopped, and the kernel kept its state.
     Kept,
-    /// It has ended with its kernel; the state was lost.
+    /// The kernel ended, and its state was lost.
     Lost,
-    /// It was interrupted and still runs, as this execution.
+    /// The code was interrupted and still runs, as this execution.
     NotStopped(ExecutionId),
 }
 
@@ -125,21 +131,21 @@ impl Interruption {
     }
 }
 
-/// The other end of a ticket, with all that has to be done.
+/// A call in the queue: the counterpart of a ticket.
 #[derive(Debug)]
-pub(super) struct Queued {
+pub(super) struct QueuedCall {
     pub(super) id: ExecutionId,
     pub(super) call: SessionCall,
     pub(super) cancel: Cancel,
     pub(super) canceller: Canceller,
     pub(super) view: watch::Sender<CallView>,
-    /// The report of the moment at which its code had not stopped within the grace.
+    /// The report of a call that did not stop within the grace period.
     pub(super) interim: watch::Sender<Option<Arc<CallReport>>>,
     outcome: watch::Sender<Option<Arc<Outcome>>>,
 }
 
-impl Queued {
-    pub(super) fn new(call: SessionCall) -> (Queued, Ticket) {
+impl QueuedCall {
+    pub(super) fn new(call: SessionCall) -> (QueuedCall, Ticket) {
         let id = ExecutionId::random();
         let (canceller, cancel) = Cancel::channel();
         let (view, seen) = watch::channel(CallView::new(id.clone(), 0));
@@ -153,14 +159,14 @@ impl Queued {
             interim: overdue,
             outcome: told,
         };
-        (Queued { id, call, cancel, canceller, view, interim, outcome }, ticket)
+        (QueuedCall { id, call, cancel, canceller, view, interim, outcome }, ticket)
     }
 
     pub(super) fn show(&self, stage: Stage) {
         self.view.send_modify(|view| *view = CallView { stage, ..CallView::new(self.id.clone(), 0) });
     }
 
-    /// Notes which execution it waits for that does not stop.
+    /// Notes the stuck execution that the call waits for.
     pub(super) fn set_behind(&self, execution: Option<ExecutionId>) {
         self.view.send_modify(|view| {
             if let Stage::Queued { behind, .. } = &mut view.stage {
@@ -169,13 +175,13 @@ impl Queued {
         });
     }
 
-    /// Tells what came of it.
+    /// Delivers the report or the error.
     pub(super) fn deliver(self, outcome: Outcome) {
         self.view.send_modify(|view| view.stage = Stage::Ended);
         self.outcome.send_replace(Some(Arc::new(outcome)));
     }
 
-    /// A report of a call of which nothing ran.
+    /// Returns the report of a call that ran no code.
     pub(super) fn nothing_ran(&self, notice: String) -> CallReport {
         CallReport {
             execution: self.id.clone(),
@@ -188,7 +194,7 @@ impl Queued {
         }
     }
 
-    /// Refuses the call because the execution before it does not stop. If it has ended, withdraws the call.
+    /// Rejects the call because the execution before it does not stop. If that has ended, withdraws the call.
     pub(super) fn give_up(self) {
         let behind = self.view.borrow().behind().cloned();
         match behind {
@@ -200,7 +206,7 @@ impl Queued {
         }
     }
 
-    /// Tells that nobody wanted it any more before it ran.
+    /// Reports that the call was cancelled before it ran.
     pub(super) fn withdraw(self) {
         let report = self.nothing_ran(notices::cancelled_in_queue());
         self.deliver(Ok(report));

@@ -1,4 +1,4 @@
-//! What can be seen of sessions and calls from outside, at one moment.
+//! Snapshots of sessions and calls for observers.
 
 use std::path::PathBuf;
 
@@ -8,55 +8,55 @@ use serde::{Deserialize, Serialize};
 use super::key::{ExecutionId, OwnerId};
 use crate::execution::Bar;
 
-/// A call as it stands.
+/// A snapshot of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallView {
-    /// The call.
+    /// Id of the call.
     pub execution: ExecutionId,
-    /// How far it is.
+    /// Progress of the call.
     pub stage: Stage,
-    /// What the piece that runs shows.
+    /// Text shown by the running piece.
     pub text: String,
-    /// Its progress bar.
+    /// Progress bar of the running piece.
     pub bar: Option<Bar>,
     /// How long the piece has been running.
     pub elapsed_ms: u64,
-    /// The interrupt that it was sent and has not followed yet.
+    /// The interrupt that the code has not followed yet.
     #[serde(default)]
     pub stopping: Option<StopView>,
 }
 
-/// An interrupt that running code was sent.
+/// An interrupt sent to running code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopView {
-    /// The time limit that the code reached, in seconds, where that is why.
+    /// The reached time limit in seconds, if that is the reason.
     pub timeout_s: Option<u64>,
-    /// Whether the code has not stopped within the grace.
+    /// Whether the code did not stop within the grace period.
     pub is_overdue: bool,
 }
 
-/// How far a call is.
+/// Progress of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// Others are before it.
+    /// Waiting in the queue.
     Queued {
-        /// How many were when it came.
+        /// Number of jobs ahead when the call was queued.
         before: usize,
-        /// The execution before it that was interrupted and has not stopped.
+        /// The execution ahead that was interrupted and did not stop.
         #[serde(default)]
         behind: Option<ExecutionId>,
     },
-    /// Its kernel is being started.
+    /// Its kernel is starting.
     Starting,
-    /// A piece of it runs.
+    /// A piece is running.
     Running {
-        /// Which, counted from 0.
+        /// Index of the piece.
         cell: usize,
-        /// How many there are.
+        /// Number of pieces.
         count: usize,
     },
-    /// It has ended.
+    /// The call has ended.
     Ended,
 }
 
@@ -66,7 +66,7 @@ impl CallView {
         CallView { execution, stage, text: String::new(), bar: None, elapsed_ms: 0, stopping: None }
     }
 
-    /// The execution that it waits for and that does not stop.
+    /// The stuck execution that the call waits for.
     pub fn behind(&self) -> Option<&ExecutionId> {
         match &self.stage {
             Stage::Queued { behind, .. } => behind.as_ref(),
@@ -74,12 +74,12 @@ impl CallView {
         }
     }
 
-    /// Whether it was interrupted and has not stopped within the grace.
+    /// Whether the call was interrupted and did not stop within the grace period.
     pub fn is_overdue(&self) -> bool {
         self.stopping.is_some_and(|stopping| stopping.is_overdue)
     }
 
-    /// Whether a piece of it runs, or has run.
+    /// Whether a piece runs or has run.
     pub fn has_begun(&self) -> bool {
         match self.stage {
             Stage::Queued { .. } | Stage::Starting => false,
@@ -88,64 +88,64 @@ impl CallView {
     }
 }
 
-/// A session as it stands.
+/// A snapshot of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionView {
-    /// What its user calls it.
+    /// Name chosen by the user.
     pub id: String,
-    /// The folder that it runs in.
+    /// Working folder.
     #[serde(with = "cellist_platform::portable_path")]
     pub cwd: PathBuf,
     /// The notebook that it belongs to.
     #[serde(with = "cellist_platform::portable_path")]
     pub notebook: Option<PathBuf>,
-    /// How its kernel is run.
+    /// Backend of its kernel.
     pub backend: Backend,
-    /// The interpreter, where it is a local Python.
+    /// The interpreter, if it is a local Python.
     #[serde(with = "cellist_platform::portable_path")]
     pub python: Option<PathBuf>,
-    /// Its kernel: another after each start.
+    /// Id of its kernel. Each kernel start gets a new id.
     pub kernel_id: Option<String>,
-    /// Its process, where that is a local one.
+    /// Process id, if the kernel is local.
     pub pid: Option<u32>,
-    /// What it does.
+    /// Activity of the session.
     pub state: SessionState,
-    /// The call that it runs.
+    /// The running call.
     #[serde(default)]
     pub execution: Option<ExecutionId>,
-    /// Whether that call was interrupted and has not stopped within the grace.
+    /// Whether that call was interrupted and did not stop within the grace period.
     #[serde(default)]
     pub is_stuck: bool,
-    /// How many calls wait.
+    /// Number of queued calls.
     pub queued: usize,
-    /// Who uses it.
+    /// Owners of the session.
     pub owners: Vec<OwnerId>,
-    /// How often its kernel was replaced.
+    /// Number of kernel restarts.
     pub restarts: u64,
-    /// When it began, in milliseconds since 1970.
+    /// Creation time, in milliseconds since 1970.
     pub created_ms: u64,
-    /// When it last did something or its last user left, in milliseconds since 1970.
+    /// Time of its last activity, or when its last owner left, in milliseconds since 1970.
     pub last_used_ms: u64,
-    /// How long it stays when it is idle and nobody uses it, in milliseconds.
+    /// How long it stays when idle and unused, in milliseconds.
     #[serde(default)]
     pub stays_ms: u64,
-    /// When it ends if nobody uses it until then, in milliseconds since 1970; nothing while it is busy or used.
+    /// When it ends if it stays unused, in milliseconds since 1970; `None` while busy or used.
     #[serde(default)]
     pub ends_ms: Option<u64>,
 }
 
-/// What a session does.
+/// Activity of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionState {
-    /// Its kernel is being started.
+    /// Its kernel is starting.
     Starting,
-    /// Nothing.
+    /// It is idle.
     Idle,
     /// It runs code.
     Busy,
-    /// Its kernel lives and is idle, but does not answer.
+    /// Its kernel is idle but does not answer.
     Silent,
-    /// Its kernel is gone; the next call gets another.
+    /// Its kernel is gone; the next call starts another.
     Dead,
 }

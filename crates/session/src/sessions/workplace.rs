@@ -1,6 +1,7 @@
-//! Where the work of a session is done. A session of a long-lived process has a thread of its own: a thread that reads
-//! what one program prints without end has used up its share of the machine when the few steps of a small cell come, and
-//! the system lets it wait; the thread of the small cell has not.
+//! The executor of session tasks.
+//!
+//! In a long-lived process, each session has a thread. A thread that reads endless output uses up its CPU share,
+//! and would delay the small cells of other sessions.
 
 use std::future::Future;
 use std::sync::mpsc;
@@ -11,21 +12,21 @@ use cellist_platform::fault::{self, Site};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::{Instant, sleep};
 
-/// How long what a session has begun may go on when it is over, such as the last words of a kernel that is killed.
+/// Time for background work after a session has ended, such as the shutdown of a killed kernel.
 const LAST_WORDS: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Where the work of a session is done.
+/// The executor of a session task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workplace {
-    /// Where everything else is done.
+    /// The shared runtime.
     Shared,
-    /// On a thread of its own.
+    /// A separate thread per session.
     OwnThread,
 }
 
 impl Workplace {
-    /// Has work done there. Needs a runtime, which does it where no thread can be had.
+    /// Runs a session task. Needs a runtime, which also serves as fallback if no thread can be created.
     pub(super) fn spawn(self, work: impl Future<Output = ()> + Send + 'static) {
         let (hand_over, taken) = mpsc::channel();
         let begin = move || {
@@ -33,17 +34,17 @@ impl Workplace {
                 do_all(&runtime, work);
             }
         };
-        // Files and threads may have run out.
+        // File descriptors and threads may have run out.
         let runtime = match self {
             Workplace::Shared => None,
             Workplace::OwnThread => Builder::new_current_thread().enable_all().build().ok(),
         };
         let Some(runtime) = runtime else { return drop(tokio::spawn(work)) };
         match fault::thread(Site::SessionThread, thread::Builder::new().name("session".into()), begin) {
-            // It waits for just this.
+            // The thread waits for this message.
             Ok(_) => drop(hand_over.send((runtime, work))),
             Err(_) => {
-                // Where others are at work, a runtime is not simply dropped.
+                // Dropping a runtime inside another runtime would panic.
                 runtime.shutdown_background();
                 drop(tokio::spawn(work));
             }
@@ -51,7 +52,7 @@ impl Workplace {
     }
 }
 
-/// Does work, and what it has begun meanwhile.
+/// Runs the task and the background work it started.
 fn do_all(runtime: &Runtime, work: impl Future<Output = ()>) {
     runtime.block_on(async {
         work.await;
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_was_begun_on_a_thread_of_its_own_is_done_to_its_end() {
+    async fn background_work_on_a_separate_thread_runs_to_its_end() {
         let (say, said) = tokio::sync::oneshot::channel();
         Workplace::OwnThread.spawn(async {
             tokio::spawn(async {
@@ -79,7 +80,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_in_a_shared_place_is_done_by_whoever_asks() {
+    async fn shared_work_runs_on_the_callers_runtime() {
         let (say, said) = tokio::sync::oneshot::channel();
         let here = thread::current().id();
         Workplace::Shared.spawn(async {

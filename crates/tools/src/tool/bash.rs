@@ -3,7 +3,7 @@
 use cellist_platform::aside::aside;
 use cellist_session::orders::{self, ShellOrder};
 use cellist_session::sessions::{
-    CallReport, Code, ExecutionId, KernelMode, Kind, RetryOnCrash, RunRules, SessionCall, SessionKey,
+    CallReport, Code, ExecutionId, KernelMode, RetryOnCrash, RunRules, SessionCall, SessionKey, SessionKind,
 };
 use cellist_settings::ToolMode;
 
@@ -55,7 +55,7 @@ impl Tool for BashInput {
             mode: KernelMode::PerCall,
             ..work.rules
         };
-        let work = SessionCall { kind: Kind::Command, owner: None, rules, ..work };
+        let work = SessionCall { kind: SessionKind::Command, owner: None, rules, ..work };
         let is_stand_in = caller.tool_mode == ToolMode::BashOnly && !has_python;
         let said = is_stand_in.then(|| toolbox.introduced.once(call.agent.owner(), NO_PYTHON)).flatten();
         let title = "a command of bash".to_owned();

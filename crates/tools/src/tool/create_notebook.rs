@@ -1,7 +1,7 @@
 //! `create_notebook`: creates an empty notebook for a kernel.
 
 use cellist_notebook::{Ids, Notebook};
-use cellist_session::orders::{self, Named};
+use cellist_session::orders::{self, NamedKernel};
 use serde_json::json;
 
 use super::{CallAccess, CallContext, Tool, ToolAnswer, ToolFacts, ToolGroup, ToolRefusal, Toolbox, input};
@@ -27,7 +27,7 @@ impl Tool for CreateNotebookInput {
         let place = toolbox.resolver(&call, &editor).named_notebook(&self.notebook)?;
         let store = toolbox.documents.store().clone();
         let kernel = match given(self.kernel.as_deref()) {
-            None => Named::python(),
+            None => NamedKernel::python(),
             Some(name) => {
                 let folder = place.real.parent().map(ToOwned::to_owned);
                 let found = orders::kernel(
@@ -40,7 +40,7 @@ impl Tool for CreateNotebookInput {
             }
         };
         let mut notebook = Notebook::empty(Ids::seeded(0));
-        let Named { name, display_name, language } = &kernel;
+        let NamedKernel { name, display_name, language } = &kernel;
         notebook.set_metadata(
             "kernelspec",
             &json!({ "display_name": display_name, "language": language, "name": name }),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use cellist_kernel::order::Order;
 use cellist_output::CellEnding;
 use cellist_session::execution::{Limit, Status};
-use cellist_session::orders::{CannotOrder, Wanted};
+use cellist_session::orders::{CannotOrder, WantedKernel};
 use cellist_session::sessions::{CallReport, Code, SessionCall, SessionKey};
 
 use super::python::{heading, origin};
@@ -90,8 +90,8 @@ impl Toolbox {
         language: &str,
     ) -> Result<Arc<Order>, ToolRefusal> {
         let wanted = match language {
-            "python" => Wanted::nothing(),
-            other => Wanted { kernel: None, language: Some(other.to_owned()) },
+            "python" => WantedKernel::nothing(),
+            other => WantedKernel { kernel: None, language: Some(other.to_owned()) },
         };
         let order = self.order(call.caller(), key, wanted, false).await;
         order.map_err(|error| match (&error, language) {

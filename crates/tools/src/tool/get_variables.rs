@@ -131,10 +131,10 @@ async fn outcome(ticket: &Ticket) -> Option<Result<CallReport, SessionError>> {
 }
 
 /// Keeps the kind of the session.
-fn kind_of(view: &cellist_session::sessions::SessionView) -> cellist_session::sessions::Kind {
+fn kind_of(view: &cellist_session::sessions::SessionView) -> cellist_session::sessions::SessionKind {
     match &view.notebook {
-        Some(path) => cellist_session::sessions::Kind::Notebook { path: path.clone() },
-        None => cellist_session::sessions::Kind::Tool,
+        Some(path) => cellist_session::sessions::SessionKind::Notebook { path: path.clone() },
+        None => cellist_session::sessions::SessionKind::Tool,
     }
 }
 

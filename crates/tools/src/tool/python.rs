@@ -1,7 +1,7 @@
 //! `python`: runs code in a session that keeps its variables.
 
 use cellist_output::CellEnding;
-use cellist_session::orders::Wanted;
+use cellist_session::orders::WantedKernel;
 use cellist_session::sessions::{CallReport, Code, CodeReport, SessionCall};
 use cellist_store::artifact::{ArtifactOrigin, first_line};
 
@@ -57,7 +57,7 @@ impl Tool for PythonInput {
         };
         let key = toolbox.session_of(&call, self.session.as_deref(), self.cwd.as_deref())?;
         let settings = toolbox.settings(call.agent, &key.cwd).await?;
-        let order = toolbox.order(call.caller(), &key, Wanted::nothing(), self.reset).await?;
+        let order = toolbox.order(call.caller(), &key, WantedKernel::nothing(), self.reset).await?;
         let budget = call.budget(self.max_output, self.images);
         let mut work = session_call(&call, key.clone(), order, cells, &settings, budget);
         (work.reset, work.rules.limit) = (self.reset, call_limit(self.timeout));

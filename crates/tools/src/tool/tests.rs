@@ -118,7 +118,7 @@ fn every_tool_that_runs_cells_takes_the_same_limits() {
 #[test]
 fn a_mode_lists_no_choice_that_it_refuses() {
     let actions = |mode: Mode| {
-        let schema = ToolName::NotebookKernel.in_mode(mode).schema();
+        let schema = ToolName::WantedKernel.in_mode(mode).schema();
         schema["properties"]["action"]["enum"].clone()
     };
     assert_eq!(actions(Mode::Ask), json!(["status"]));
@@ -166,9 +166,9 @@ fn the_whole_table_of_tools_and_modes() {
         (MoveNotebookCell, json!({ "cell": 0, "index": 1 }), agent),
         (Undo, json!({}), agent),
         (CreateNotebook, json!({ "notebook": "n.ipynb" }), agent),
-        (NotebookKernel, json!({ "action": "status" }), all),
-        (NotebookKernel, json!({ "action": "interrupt" }), agent),
-        (NotebookKernel, json!({ "action": "restart" }), agent),
+        (WantedKernel, json!({ "action": "status" }), all),
+        (WantedKernel, json!({ "action": "interrupt" }), agent),
+        (WantedKernel, json!({ "action": "restart" }), agent),
         (Notebook, json!({ "path": "n.ipynb", "action": "delete", "cell_index": 0 }), agent),
         (Read, json!({ "path": "n.ipynb" }), all),
         (Edit, json!({ "path": "a.py", "old": "a", "new": "b" }), edit),

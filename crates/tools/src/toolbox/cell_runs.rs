@@ -5,13 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cellist_live::{Batch, Document, RunError};
+use cellist_live::{CellBatch, Document, RunError};
 use cellist_notebook::{CellId, Notebook};
 use cellist_output::{CellEnding, ranges};
 use cellist_session::cells::{is_run, may_fail, why_nothing};
 use cellist_session::execution::{CellReport, Limit, RunReport, Status};
-use cellist_session::orders::Wanted;
-use cellist_session::sessions::{Kind, RunFeed, RunState, SessionCall, SessionError, SessionKey, Stage};
+use cellist_session::orders::WantedKernel;
+use cellist_session::sessions::{
+    RunFeed, RunState, SessionCall, SessionError, SessionKey, SessionKind, Stage,
+};
 use cellist_settings::Settings;
 use cellist_store::artifact::ArtifactOrigin;
 
@@ -57,7 +59,7 @@ struct BatchRun {
     document: Document,
     /// The display name of the notebook.
     name: String,
-    batch: Batch,
+    batch: CellBatch,
     /// Lines before the outputs.
     said: Vec<String>,
 }
@@ -99,21 +101,21 @@ impl Toolbox {
         open: &OpenedNotebook,
         cells: Vec<CellId>,
         run: CellRunOptions,
-    ) -> Result<(Arc<Settings>, Batch), ToolRefusal> {
+    ) -> Result<(Arc<Settings>, CellBatch), ToolRefusal> {
         let (path, before) = (open.path(), open.document.view().notebook.clone());
         if let Some(why) = why_nothing(&before, &cells) {
             return Err(open.refuse(format_args!("nothing to run: {why}"), None));
         }
         let key = not_within(call, SessionKey::of_notebook(path))?;
         let settings = self.settings(call.agent, &key.cwd).await?;
-        let wanted = Wanted::of_metadata(&before.metadata());
+        let wanted = WantedKernel::of_metadata(&before.metadata());
         let order = self.order(call.caller(), &key, wanted, false).await;
         let order = order.map_err(|error| open.refuse(&error, error.hint()))?;
         let time = run.timeout.map(|time| Duration::from_secs_f64(time.0.max(0.1)));
         let mut work = session_call(call, key, order, Vec::new(), &settings, run.budget);
         work.rules.limit = Limit::from(time);
-        let kind = Kind::Notebook { path: path.to_owned() };
-        let batch = Batch {
+        let kind = SessionKind::Notebook { path: path.to_owned() };
+        let batch = CellBatch {
             cells,
             call: SessionCall { kind, owner: None, ..work },
             allow_errors: run.allow_errors,
@@ -338,7 +340,7 @@ fn not_run_cells(notebook: &Notebook, wanted: &[CellId], done: &[CellId]) -> Vec
 }
 
 /// Lists other cells whose outputs are stale.
-fn stale_line(view: &cellist_live::View, done: &[CellId]) -> Option<String> {
+fn stale_line(view: &cellist_live::DocumentView, done: &[CellId]) -> Option<String> {
     let states = view.cells();
     let done: HashSet<&CellId> = done.iter().collect();
     let cells = view.notebook.cells().iter().enumerate();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use cellist_live::{Document, DocumentError, Edited, Told, Unchanged};
+use cellist_live::{Document, DocumentError, Edited, NotebookReading, Unchanged};
 use cellist_notebook::{self as notebook, CellRef, Notebook, Revision, Snapshot, SnapshotCell};
 use cellist_store::ErrorKind;
 
@@ -123,7 +123,7 @@ impl OpenedNotebook {
     /// Reads the current state and records that the agent has seen it.
     pub(crate) async fn read(&self, call: &CallContext<'_>) -> Result<CurrentNotebook, ToolRefusal> {
         let told = self.document.tell(call.caller().author().actor).await;
-        let Told { notebook, revision, before } = told.map_err(|error| self.refused(&error))?;
+        let NotebookReading { notebook, revision, before } = told.map_err(|error| self.refused(&error))?;
         let others = before.map(|before| ChangesByOthers::since(&before, &notebook)).unwrap_or_default();
         Ok(CurrentNotebook { notebook, revision, others })
     }

@@ -9,10 +9,10 @@ use std::time::Duration;
 use cellist_kernel::order::Order;
 use cellist_platform::aside::aside;
 use cellist_session::execution::{KernelReport, Limit, Status};
-use cellist_session::orders::{self, CannotOrder, KernelRequest, Stages, Wanted};
+use cellist_session::orders::{self, CannotOrder, KernelRequest, Stages, WantedKernel};
 use cellist_session::sessions::{
-    CallReport, Code, ExecutionId, Kind, OwnerId, Principal, RunRules, SessionCall, SessionError, SessionKey,
-    SessionView, Stage, Ticket,
+    CallReport, Code, ExecutionId, OwnerId, Principal, RunRules, SessionCall, SessionError, SessionKey,
+    SessionKind, SessionView, Stage, Ticket,
 };
 use cellist_settings::Settings;
 
@@ -116,7 +116,7 @@ impl Toolbox {
         &self,
         caller: &Caller,
         key: &SessionKey,
-        wanted: Wanted,
+        wanted: WantedKernel,
         is_fresh: bool,
     ) -> Result<Arc<Order>, CannotOrder> {
         if let Some(order) = self.sessions.order(key).filter(|_| !is_fresh) {
@@ -269,7 +269,7 @@ async fn follow(
         tokio::select! {
             biased;
             outcome = &mut done => return outcome,
-            wish = inside.cancel.wish() => ticket.canceller().pass_on(wish),
+            request = inside.cancel.next_request() => ticket.canceller().pass_on(request),
             handed = inside.handed_over.wait_for(|handed| *handed), if is_awaited => {
                 is_awaited = false;
                 if handed.is_ok() {
@@ -328,7 +328,7 @@ pub(crate) fn session_call(
         cells,
         rights: Some(call.caller().mode.as_str().to_owned()),
         caller: Some(Arc::clone(call.agent) as Principal),
-        ..SessionCall::new(key, Kind::Tool, order, RunRules::new(settings, budget.reading()))
+        ..SessionCall::new(key, SessionKind::Tool, order, RunRules::new(settings, budget.reading()))
     }
 }
 

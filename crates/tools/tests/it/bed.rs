@@ -7,7 +7,7 @@ use std::time::Duration;
 use cellist_kernel::guard::Guard;
 use cellist_live::{Actor, ActorKind, Documents};
 use cellist_session::execution::Cancel;
-use cellist_session::sessions::{Means, OwnerId, Policy, Sessions};
+use cellist_session::sessions::{OwnerId, Policy, SessionServices, Sessions};
 use cellist_settings::Home;
 use cellist_store::Store;
 use cellist_store::artifact::{Artifacts, Retention};
@@ -41,7 +41,7 @@ impl Bed {
         std::fs::create_dir(&work).unwrap();
         let home = Home::at(scratch.path().join("home"));
         let artifacts = Artifacts::new(&home, Retention::default());
-        let means = Means::local(Guard::none(), None, home.clone(), artifacts.clone());
+        let means = SessionServices::local(Guard::none(), None, home.clone(), artifacts.clone());
         let sessions = Sessions::new(Policy::default(), means);
         let documents = Documents::new(Store::new(home));
         let toolbox = Toolbox::new(sessions.clone(), documents.clone(), artifacts.clone());

@@ -38,7 +38,7 @@ async fn undo_reverts_the_last_change_then_the_one_before() {
     // The caller cannot undo the user's change.
     let refused = bed.refused("undo", undo(json!({}))).await;
     assert!(
-        refused.starts_with("Error: nb.ipynb: there is no change to take back; the last turns are t"),
+        refused.starts_with("Error: nb.ipynb: there is no change to undo; the last turns are t"),
         "{refused}"
     );
     assert!(refused.ends_with("(ann: edited cell cc)"), "{refused}");
@@ -68,7 +68,7 @@ async fn undo_reverts_a_turn_or_all_since_a_revision() {
     assert_eq!(sources(&path), ["x = 1", "y = 2", "z = 3"]);
     for (arguments, expected) in [
         (json!({ "turn": "t", "since": revision }), "give `turn` or `since`, not both"),
-        (json!({ "turn": turn }), "has been taken back already"),
+        (json!({ "turn": turn }), "is already undone"),
         (json!({ "turn": "nope" }), "there is no turn `nope`"),
         (json!({ "since": "0123456789abcdef" }), "is not known here"),
         (json!({ "since": "latest" }), "16 hexadecimal digits"),

@@ -12,9 +12,9 @@ use cellist_notebook::{CellId, Notebook};
 use cellist_output::Ansi;
 use cellist_session::cells::why_nothing;
 use cellist_session::execution::{Cancel, Limit, OnStuck, Reading, RunReport};
-use cellist_session::orders::Wanted;
+use cellist_session::orders::WantedKernel;
 use cellist_session::parameters::{Literal, ParameterError, assignments, parameters_at};
-use cellist_session::sessions::{KernelMode, Kind, RetryOnCrash, RunRules};
+use cellist_session::sessions::{KernelMode, RetryOnCrash, RunRules, SessionKind};
 use cellist_settings::Settings;
 use cellist_store::{LoadedNotebook, Store};
 use tokio::runtime::Runtime;
@@ -49,7 +49,7 @@ struct Prepared {
     chosen: Vec<CellId>,
     /// The text of the cell with the parameters.
     parameters: Option<String>,
-    wanted: Wanted,
+    wanted: WantedKernel,
     notices: Vec<String>,
 }
 
@@ -141,7 +141,7 @@ impl Run<'_> {
         };
         let refused = |error: cellist_notebook::Error| CliError::notebook(path, &error);
         let chosen = self.arguments.selection().resolve(&notebook).map_err(refused)?;
-        let wanted = Wanted::of_metadata(&notebook.metadata());
+        let wanted = WantedKernel::of_metadata(&notebook.metadata());
         let parameters = match parameters {
             [] => None,
             given => Some(assignments(given, &self.arguments.language(&wanted)).map_err(CliError::from)?),
@@ -158,7 +158,7 @@ impl Run<'_> {
     }
 
     /// The call of the cells, in a session of their own that ends with this command.
-    fn call(&self, open: &OpenNotebook, wanted: Wanted) -> Result<CallRequest, CliError> {
+    fn call(&self, open: &OpenNotebook, wanted: WantedKernel) -> Result<CallRequest, CliError> {
         let now = UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
         let cwd = match self.is_open {
             true => open.file().parent().unwrap_or(Path::new("/")).to_owned(),
@@ -175,7 +175,7 @@ impl Run<'_> {
             session: SessionName { id: format!("run-{}-{now}", std::process::id()), cwd: Some(cwd.clone()) },
             here: cwd,
             kernel: self.arguments.kernel(wanted)?,
-            kind: Kind::Run { path: Some(notebook) },
+            kind: SessionKind::Run { path: Some(notebook) },
             is_owned: true,
             cells: Vec::new(),
             soft_wait: self.settings.run.soft_wait,

@@ -212,7 +212,7 @@ impl Bed {
                 signal("-STOP", host);
                 [self.guards(host), vec![host]].concat()
             }
-            Victim::Runner => self.kernels("python3"),
+            Victim::Runner => self.kernels(&Backend::BareRunner.python().to_string_lossy()),
             Victim::Ipykernel => self.kernels("ipykernel"),
             Victim::Agent => vec![agent_pid],
             Victim::Edit => vec![edit_pid],

@@ -1,8 +1,8 @@
-//! Sessions on kernels that do as they are told.
+//! Sessions on scripted kernels.
 
-#[path = "../../../../session/src/told.rs"]
+#[path = "../../../../session/src/scripted_kernel.rs"]
 #[allow(dead_code, reason = "shared with the tests of sessions")]
-mod told;
+mod scripted_kernel;
 
 mod lingering;
 
@@ -14,7 +14,7 @@ use cellist_kernel::{Death, Error, Future, Order, Result, Started, State};
 use cellist_output::{Ansi, Limits};
 use cellist_session::execution::Reading;
 use cellist_session::sessions::{
-    Kind, Launcher, Means, Policy, RunRules, SessionCall, SessionKey, Sessions, Workplace,
+    Launcher, Policy, RunRules, SessionCall, SessionKey, SessionKind, SessionServices, Sessions, Workplace,
 };
 use cellist_settings::{Home, Retention, Settings};
 use cellist_store::artifact::Artifacts;
@@ -22,7 +22,7 @@ use testkit::Scratch;
 use tokio::sync::watch;
 
 use lingering::Lingering;
-use told::Told;
+use scripted_kernel::ScriptedKernel;
 
 pub(super) struct Kernels {
     pub(super) sessions: Sessions,
@@ -31,12 +31,12 @@ pub(super) struct Kernels {
     _scratch: Scratch,
 }
 
-/// Makes kernels.
+/// A launcher of scripted kernels.
 #[derive(Default)]
 pub(super) struct Mill {
-    /// The last kernel that it has made.
+    /// The last kernel.
     last: Mutex<Option<Arc<watch::Sender<State>>>>,
-    /// The errors of the next starts.
+    /// Errors of the next starts.
     pub(super) failures: Mutex<VecDeque<Error>>,
     /// Whether its kernels ignore interrupts.
     is_deaf: bool,
@@ -48,7 +48,7 @@ impl Launcher for Mill {
             if let Some(error) = self.failures.lock().unwrap().pop_front() {
                 return Err(error);
             }
-            let mut kernel = Told::new();
+            let mut kernel = ScriptedKernel::new();
             kernel.deaf = self.is_deaf;
             *self.last.lock().unwrap() = Some(kernel.state.clone());
             Ok(Started { kernel: Box::new(Lingering::new(kernel)), notices: Vec::new() })
@@ -57,7 +57,7 @@ impl Launcher for Mill {
 }
 
 impl Mill {
-    /// Kills the last one.
+    /// Kills the last kernel.
     pub(super) fn kill_last(&self) {
         let state = self.last.lock().unwrap().clone().unwrap();
         state.send_replace(State::Dead(Death::Signal("SIGKILL".into())));
@@ -78,7 +78,7 @@ impl Kernels {
         let (mill, scratch) = (Arc::new(mill), Scratch::new());
         let home = Home::at(scratch.path());
         let artifacts = Artifacts::new(&home, Retention::default());
-        let means = Means {
+        let means = SessionServices {
             launcher: mill.clone(),
             home,
             artifacts: artifacts.clone(),
@@ -90,9 +90,9 @@ impl Kernels {
     }
 }
 
-/// A call without code, with all that is usual.
+/// A call without code, with default values.
 pub(super) fn call(session: &str) -> SessionCall {
     let order = Order::new(Way::Runner { python: "/py".into() }, "/");
     let rules = RunRules::new(&Settings::default(), Reading::new(Limits::for_screen(), Ansi::Remove));
-    SessionCall::new(SessionKey::new(session, "/"), Kind::Tool, order.into(), rules)
+    SessionCall::new(SessionKey::new(session, "/"), SessionKind::Tool, order.into(), rules)
 }

@@ -1,11 +1,11 @@
-//! Runs of whole notebooks, as `cellist run` makes them: each in a session of its own, in a file that has outputs already.
+//! Runs of whole notebooks, as `cellist run` makes them: in a separate session, in a file with earlier outputs.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use cellist_output::{Output, StreamName};
 use cellist_session::execution::{Limit, MAX_OUTPUT, OnStuck};
-use cellist_session::sessions::{Kind, RetryOnCrash};
+use cellist_session::sessions::{RetryOnCrash, SessionKind};
 use cellist_store::receipts::Receipts;
 use serde_json::{Value, json};
 use testkit::until;
@@ -22,7 +22,7 @@ fn cell(at: usize, source: &str, tags: &[&str]) -> Value {
     })
 }
 
-/// The names of cells are a, b, c and so on.
+/// Cell ids are a, b, c and so on.
 fn name(at: usize) -> String {
     char::from(b'a' + u8::try_from(at).unwrap()).to_string()
 }
@@ -42,25 +42,25 @@ async fn desk(sources: &[&str]) -> Desk {
 }
 
 impl Desk {
-    /// All cells, in the session of this name.
-    fn whole(&self, session: &str) -> Batch {
+    /// All cells, in a session with this name.
+    fn whole(&self, session: &str) -> CellBatch {
         let cells = self.document.view().notebook.cells().iter().map(|cell| cell.id().clone()).collect();
         let mut call = call(session);
-        call.kind = Kind::Run { path: Some(self.document.path().to_owned()) };
+        call.kind = SessionKind::Run { path: Some(self.document.path().to_owned()) };
         (call.rules.on_stuck, call.rules.retry) = (Some(OnStuck::Kill), RetryOnCrash::Never);
-        Batch { cells, call, max_output: Some(MAX_OUTPUT), timing: false, ..batch(&[]) }
+        CellBatch { cells, call, max_output: Some(MAX_OUTPUT), timing: false, ..batch(&[]) }
     }
 
     async fn run_whole(&self) -> RunReport {
         self.run_batch(self.whole("run"), Cancel::never()).await
     }
 
-    async fn run_batch(&self, batch: Batch, cancel: Cancel) -> RunReport {
+    async fn run_batch(&self, batch: CellBatch, cancel: Cancel) -> RunReport {
         let running = self.document.run(&self.kernels.sessions, batch, ann(), cancel);
         tokio::time::timeout(LONG, running).await.expect("the run ends").unwrap()
     }
 
-    /// Runs all cells, and stops them when `meanwhile` is over.
+    /// Runs all cells, and cancels them when `meanwhile` has ended.
     async fn run_while(&self, meanwhile: impl Future<Output = ()>) -> RunReport {
         let (canceller, cancel) = Cancel::channel();
         let meanwhile = async {
@@ -70,7 +70,7 @@ impl Desk {
         tokio::join!(self.run_batch(self.whole("run"), cancel), meanwhile).0
     }
 
-    /// Returns when the open notebook shows this output of a cell.
+    /// Waits until the open notebook shows this output of a cell.
     async fn until_shown(&self, at: usize, text: &str) {
         let mut views = self.document.watch();
         views.wait_for(|view| texts(&view.notebook)[at] == text).await.unwrap();
@@ -132,7 +132,7 @@ async fn errors_that_are_allowed_or_expected_do_not_end_a_run_and_skipped_cells_
     tagged.close().await;
 
     let desk = desk(&["raise ValueError no", "out b"]).await;
-    let batch = Batch { allow_errors: true, ..desk.whole("run") };
+    let batch = CellBatch { allow_errors: true, ..desk.whole("run") };
     assert_eq!(desk.run_batch(batch, Cancel::never()).await.status, Status::Ok);
     assert_eq!(desk.texts(), ["ValueError no", "b"]);
     desk.close().await;
@@ -178,7 +178,7 @@ async fn a_cancelled_run_saves_the_outputs_until_then() {
 #[tokio::test]
 async fn a_dead_kernel_ends_the_run_and_the_report_says_how_it_died() {
     let desk = desk(&["out a\ndie", "out never"]).await;
-    let batch = Batch { allow_errors: true, ..desk.whole("run") };
+    let batch = CellBatch { allow_errors: true, ..desk.whole("run") };
     let report = desk.run_batch(batch, Cancel::never()).await;
     let cell = &report.cells[0].report;
     assert_eq!((cell.status, cell.kernel.state), (Status::Error, KernelState::Lost));
@@ -188,12 +188,12 @@ async fn a_dead_kernel_ends_the_run_and_the_report_says_how_it_died() {
     desk.close().await;
 }
 
-/// Runs a notebook in whose file another program edits the second cell while that cell runs.
+/// Runs a notebook while another program edits the second cell of its file during that cell's run.
 async fn edited_by_another_program() -> (Desk, RunReport) {
     let desk = desk(&["out a", "out b\nhang"]).await;
     let report = desk.run_while(async {
         desk.until_shown(1, "b").await;
-        // The other program has read all that was shown so far.
+        // The other program has read all outputs so far.
         desk.document.save().await.unwrap();
         let edited = desk.saved().to_string().replace("hang", "hang  # edited");
         std::fs::write(desk.file(), edited).unwrap();
@@ -235,7 +235,7 @@ async fn a_file_that_is_gone_does_not_take_the_outputs_with_it() {
 async fn output_that_is_cut_is_kept_whole_and_the_file_says_where() {
     let line = "x".repeat(99_999);
     let desk = desk(&[&vec![format!("out {line}"); 20].join("\n")]).await;
-    let batch = Batch { max_output: Some(500_000), ..desk.whole("run") };
+    let batch = CellBatch { max_output: Some(500_000), ..desk.whole("run") };
     let report = desk.run_batch(batch, Cancel::never()).await;
     let report = &report.cells[0].report;
     let id = report.artifact.clone().unwrap();
@@ -259,7 +259,7 @@ async fn the_receipts_of_a_run_are_outside_the_file() {
     assert_eq!(told, [("a", Status::Ok, Some(1)), ("b", Status::Error, Some(2))]);
     assert_eq!(ran[0].source, mark("out a"));
     assert_eq!((&ran[0].kernel, ran[0].python.as_deref()), (&ran[1].kernel, Some("/py".as_ref())));
-    // The next run has a kernel of its own.
+    // The next run has another kernel.
     desk.run_batch(desk.whole("another run"), Cancel::never()).await;
     assert_ne!(receipts.of(&desk.file())[2].kernel, ran[0].kernel);
     desk.close().await;
@@ -267,7 +267,7 @@ async fn the_receipts_of_a_run_are_outside_the_file() {
 
 fn assert_noticed_once(report: &RunReport) {
     let [notice] = report.notices.as_slice() else { panic!("{:?}", report.notices) };
-    assert!(notice.starts_with("what ran could not be written down: "), "{notice}");
+    assert!(notice.starts_with("the record of this run was not saved: "), "{notice}");
 }
 
 #[tokio::test]

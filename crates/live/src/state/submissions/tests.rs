@@ -1,4 +1,4 @@
-//! Whole cells: an operation on them that is undone leaves the file as it was, byte for byte.
+//! Whole cells: an undone operation leaves the file with the same bytes.
 
 use cellist_notebook::Ids;
 
@@ -8,7 +8,7 @@ use crate::review::Review;
 use crate::state::tests::{ann, texts};
 use crate::{Effect, Undo};
 
-/// A file of format 4.4 without ids, laid out as no program lays it out, with all that a cell can have.
+/// A file of format 4.4 without ids, in an unusual layout, with everything a cell can have.
 const OLD: &str = r##"{
    "nbformat_minor": 4, "nbformat": 4,
    "metadata": {},
@@ -42,7 +42,7 @@ fn bytes(state: &State) -> String {
     String::from_utf8(state.notebook().to_bytes()).unwrap()
 }
 
-fn submit(state: &mut State, ops: Vec<Op>) -> Result<u64, Refusal> {
+fn submit(state: &mut State, ops: Vec<Op>) -> Result<u64, SubmissionRefusal> {
     let base = state.version();
     state.submit(Submission { base, tag: None, ops }, &ann(), 0)
 }
@@ -71,7 +71,7 @@ fn write(state: &State, at: usize, source: &str) -> Op {
     Op::Write { cell: id(state, at), source: source.into() }
 }
 
-/// Does something and takes it back, twice, in separate submissions and in one.
+/// Applies operations and undoes them, twice: in separate submissions and in one.
 #[track_caller]
 fn cancels(text: &str, done: impl Fn(&State) -> Vec<Op>, back: impl Fn(&State) -> Vec<Op>) {
     let mut state = open(text);
@@ -183,13 +183,22 @@ fn whole_cells_are_pasted_under_free_names_and_other_json_is_refused() {
     assert_eq!(state.notebook().cells()[0].to_json(), expected);
     let change = state.since(100).unwrap().pop().unwrap();
     assert!(change.effects.contains(&Effect::Outputs { cell: "mine".into() }));
-    assert!(matches!(submit(&mut state, vec![paste("cell-1", json)]), Err(Refusal::BadName { .. })));
+    assert!(matches!(
+        submit(&mut state, vec![paste("cell-1", json)]),
+        Err(SubmissionRefusal::BadName { .. })
+    ));
     let before = bytes(&state);
     for bad in ["", "[]", "{}", "{\"cell_type\":\"code\",\"source\":\"\",\"outputs\":[{}]}"] {
-        assert!(matches!(submit(&mut state, vec![paste("bad", bad)]), Err(Refusal::BadContent { .. })));
+        assert!(matches!(
+            submit(&mut state, vec![paste("bad", bad)]),
+            Err(SubmissionRefusal::BadContent { .. })
+        ));
     }
     let large = json.replace("\"1\\n\"", &format!("\"{}\"", "x".repeat(MOST_CONTENT)));
-    assert!(matches!(submit(&mut state, vec![paste("bad", &large)]), Err(Refusal::BadContent { .. })));
+    assert!(matches!(
+        submit(&mut state, vec![paste("bad", &large)]),
+        Err(SubmissionRefusal::BadContent { .. })
+    ));
     assert_eq!(bytes(&state), before);
     // A cut and a paste of the same cell.
     let at = state.notebook().position(&"cell-0".into()).unwrap();
@@ -238,7 +247,7 @@ fn later_changes_are_not_overwritten() {
     let before = bytes(&state);
     submit(&mut state, vec![Op::Refit { cell: cell.clone() }]).unwrap();
     assert_eq!(bytes(&state), before);
-    // The host's own undo of a merge puts back everything, too.
+    // The host's undo of a merge also restores everything.
     let mut state = open(&new());
     let merge = vec![
         write(&state, 1, "merged"),
@@ -248,12 +257,12 @@ fn later_changes_are_not_overwritten() {
     submit(&mut state, merge).unwrap();
     state.undo(&Undo::Last, &ann(), 0).unwrap();
     assert_eq!(bytes(&state), new());
-    // Cells that two clients bring back are back once.
+    // A cell restored by two clients is restored once.
     let base = state.version();
     let (deleted, back) = (vec![delete(&state, 0)], vec![restore(&state, 0)]);
     submit(&mut state, deleted).unwrap();
     submit(&mut state, back.clone()).unwrap();
     let late = state.submit(Submission { base: base + 1, tag: None, ops: back }, &ann(), 0);
-    assert!(matches!(late, Err(Refusal::Behind { .. })));
+    assert!(matches!(late, Err(SubmissionRefusal::Behind { .. })));
     assert_eq!(texts(&state).len(), 4);
 }

@@ -23,7 +23,7 @@ pub(super) fn carry_out(cells: &mut Vec<CellText>, op: &Op) -> Result<(), BadCha
     follow(cells, &effect)
 }
 
-/// The effects that turn one list of cells into another.
+/// Returns the effects that turn one list of cells into another.
 pub(super) fn between(old: &[CellText], new: &[CellText]) -> Vec<Effect> {
     let mut effects: Vec<Effect> = Vec::new();
     let gone = old.iter().filter(|cell| position(new, &cell.id).is_none());
@@ -54,7 +54,7 @@ pub(super) fn between(old: &[CellText], new: &[CellText]) -> Vec<Effect> {
                 Effect::Moved { cell: cell.id.clone(), after }
             }
         };
-        // Only names matter for the order.
+        // Only ids matter for the order.
         let _ = follow(&mut order, &effect);
         effects.push(effect);
     }

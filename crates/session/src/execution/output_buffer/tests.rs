@@ -17,7 +17,7 @@ fn said(kept: &OutputBuffer) -> Vec<String> {
 }
 
 #[test]
-fn what_helpers_tell_of_themselves_is_not_saved_and_parts_no_text() {
+fn status_events_are_not_saved_and_do_not_split_text() {
     let mut kept = OutputBuffer::new(None);
     let status = |mut bundle: MimeBundle| {
         bundle = bundle.with(StatusEvent::MIME, RawJson::new(r#"{"op":"read"}"#).unwrap());
@@ -70,7 +70,7 @@ fn one_large_output_is_kept_whole() {
 }
 
 #[test]
-fn clearing_forgets_what_was_left_out_too() {
+fn clearing_resets_the_count_of_dropped_output() {
     let mut kept = OutputBuffer::new(Some(PIECE));
     write(&mut kept, StreamName::Stdout, &vec![b'x'; 10 * PIECE]);
     assert_eq!(said(&kept).len(), 3);

@@ -22,7 +22,7 @@ const BLOCK: &str = r#"
     {"event": "done", "status": "ok", "count": 1}
 "#;
 
-/// Transcripts have a step in each line.
+/// Splits a transcript into one step per line.
 fn lines(text: &str) -> String {
     let mut lines = String::new();
     for line in text.lines().map(str::trim) {
@@ -34,7 +34,7 @@ fn lines(text: &str) -> String {
     lines
 }
 
-/// Hears a transcript, and returns the text that is left for the cells.
+/// Feeds a transcript to the widgets and returns the text left for the cells.
 fn hear(widgets: &mut Widgets, text: &str) -> String {
     let transcript: Transcript = lines(text).parse().unwrap();
     let mut left = String::new();

@@ -1,14 +1,14 @@
-//! Why code cannot be run, and what to do about it.
+//! Errors of the choice, with hints.
 
 use std::path::PathBuf;
 
-use super::known::installation;
+use super::common_kernels::installation;
 use cellist_platform::FailureKind;
 
-/// Why code cannot be run, with what was asked for and what is there.
+/// Why no backend can run the code.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
-pub enum Refusal {
+#[expect(missing_docs, reason = "the message of each variant describes it")]
+pub enum ChoiceError {
     #[error("no Python was found{}", passed_over(.passed))]
     NoPython { passed: Vec<(PathBuf, String)> },
     #[error("{} cannot be used: {reason}", .path.display())]
@@ -23,65 +23,65 @@ pub enum Refusal {
     Unreadable { kernel: String, file: PathBuf, reason: String },
     #[error("the kernel `{kernel}` starts with `{program}`, which is not there")]
     NoProgram { kernel: String, program: String, language: String },
-    #[error("the runner runs Python, and the notebook is in {language}")]
+    #[error("the runner runs Python only; the notebook is in {language}")]
     RunnerIsPython { language: String },
-    #[error("the gateway of our own needs jupyter_kernel_gateway and ipykernel, which {} does not have", .python.display())]
+    #[error("the shared gateway needs jupyter_kernel_gateway and ipykernel, which {} does not have", .python.display())]
     NoKernelGateway { python: PathBuf },
     #[error("Shared Python gateway required; local gateways are disabled")]
     NoSharedGateway,
-    #[error("the gateway of our own runs Python, and the notebook is in {language}")]
+    #[error("the shared gateway runs Python only; the notebook is in {language}")]
     SharedIsPython { language: String },
 }
 
-impl Refusal {
-    /// A word for programs.
+impl ChoiceError {
+    /// Returns the kind of failure, for programs.
     pub fn kind(&self) -> FailureKind {
         match self {
-            Refusal::NoPython { .. } | Refusal::BadPython { .. } => FailureKind::NoPython,
-            Refusal::NoIpykernel { .. }
-            | Refusal::NoKernel { .. }
-            | Refusal::NoSuchKernel { .. }
-            | Refusal::Unreadable { .. }
-            | Refusal::NoProgram { .. }
-            | Refusal::RunnerIsPython { .. }
-            | Refusal::SharedIsPython { .. } => FailureKind::NoKernel,
-            Refusal::NoKernelGateway { .. } | Refusal::NoSharedGateway => FailureKind::NoGateway,
+            ChoiceError::NoPython { .. } | ChoiceError::BadPython { .. } => FailureKind::NoPython,
+            ChoiceError::NoIpykernel { .. }
+            | ChoiceError::NoKernel { .. }
+            | ChoiceError::NoSuchKernel { .. }
+            | ChoiceError::Unreadable { .. }
+            | ChoiceError::NoProgram { .. }
+            | ChoiceError::RunnerIsPython { .. }
+            | ChoiceError::SharedIsPython { .. } => FailureKind::NoKernel,
+            ChoiceError::NoKernelGateway { .. } | ChoiceError::NoSharedGateway => FailureKind::NoGateway,
         }
     }
 
-    /// What to do about it.
+    /// Returns a hint for the user.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
-            Refusal::NoPython { .. } => "install Python 3.8 or newer, or name one with --python PATH".to_owned(),
-            Refusal::BadPython { mend, .. } => {
+            ChoiceError::NoPython { .. } => "install Python 3.8 or newer, or name one with --python PATH".to_owned(),
+            ChoiceError::BadPython { mend, .. } => {
                 mend.clone().unwrap_or_else(|| "name another one with --python PATH".to_owned())
             }
-            Refusal::NoIpykernel { python } => format!(
+            ChoiceError::NoIpykernel { python } => format!(
                 "install it: {} -m pip install ipykernel, or use --backend runner, which needs nothing installed",
                 python.display()
             ),
-            Refusal::NoKernel { kernel, language, python } => {
+            ChoiceError::NoKernel { kernel, language, python } => {
                 let python = python.as_ref().map_or_else(|| "python3".to_owned(), |it| it.display().to_string());
                 installation(kernel, language.as_deref(), &python)
             }
-            Refusal::NoSuchKernel { .. } => "see `cellist kernels` for those that are installed".to_owned(),
-            Refusal::Unreadable { kernel, .. } => {
-                format!("mend the file, or install the kernel `{kernel}` anew")
+            ChoiceError::NoSuchKernel { .. } => "`cellist kernels` lists the installed ones".to_owned(),
+            ChoiceError::Unreadable { kernel, .. } => {
+                format!("fix the file, or reinstall the kernel `{kernel}`")
             }
-            Refusal::NoProgram { program, language, .. } if program.contains('/') => {
-                format!("install {language}, so that {program} exists, or install the kernel anew")
+            ChoiceError::NoProgram { program, language, .. } if program.contains('/') => {
+                format!("install {language}, so that {program} exists, or reinstall the kernel")
             }
-            Refusal::NoProgram { program, language, .. } => {
+            ChoiceError::NoProgram { program, language, .. } => {
                 format!("install {language}, so that `{program}` is on PATH, or remove the kernel")
             }
-            Refusal::RunnerIsPython { .. } => "leave --backend out, or give --backend jupyter".to_owned(),
-            Refusal::NoKernelGateway { python } => {
+            ChoiceError::RunnerIsPython { .. } => "leave --backend out, or give --backend jupyter".to_owned(),
+            ChoiceError::NoKernelGateway { python } => {
                 format!("install them: {} -m pip install jupyter_kernel_gateway ipykernel", python.display())
             }
-            Refusal::NoSharedGateway => {
+            ChoiceError::NoSharedGateway => {
                 "set python.shared_gateway to true, name a gateway with --gateway URL, or give --backend runner".to_owned()
             }
-            Refusal::SharedIsPython { .. } => {
+            ChoiceError::SharedIsPython { .. } => {
                 "give --backend jupyter, or name a gateway that has the language with --gateway URL".to_owned()
             }
         };

@@ -1,4 +1,4 @@
-//! What the tests share: sessions, and a launcher that remembers what it has started.
+//! Shared fixtures: sessions, and a launcher that records the kernels it started.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -12,11 +12,11 @@ use testkit::{Scratch, until};
 use tokio::sync::{Semaphore, watch};
 
 use crate::execution::Reading;
+use crate::scripted_kernel::ScriptedKernel;
 use crate::sessions::{
-    CallReport, Code, Kind, Launcher, Means, Policy, RunRules, SessionCall, SessionKey, SessionState,
-    SessionView, Sessions, Ticket, Workplace,
+    CallReport, Code, Launcher, Policy, RunRules, SessionCall, SessionKey, SessionKind, SessionServices,
+    SessionState, SessionView, Sessions, Ticket, Workplace,
 };
-use crate::told::Told;
 
 pub(crate) struct Bed {
     pub(crate) sessions: Sessions,
@@ -24,15 +24,15 @@ pub(crate) struct Bed {
     scratch: Scratch,
 }
 
-/// Makes kernels.
+/// A launcher of scripted kernels.
 #[derive(Default)]
 pub(crate) struct Mill {
-    /// All kernels that it has made, in order.
+    /// All started kernels, in order.
     made: Mutex<Vec<Arc<watch::Sender<State>>>>,
     heard: Arc<Mutex<Vec<String>>>,
-    /// What goes wrong with the next starts.
+    /// Errors of the next starts.
     pub(crate) failures: Mutex<VecDeque<Error>>,
-    /// Where it is there, each start takes one of it.
+    /// If set, each start takes one permit.
     gate: Option<Semaphore>,
     deaf: bool,
     silent: bool,
@@ -47,7 +47,7 @@ impl Launcher for Mill {
             if let Some(error) = self.failures.lock().unwrap().pop_front() {
                 return Err(error);
             }
-            let mut kernel = Told::new();
+            let mut kernel = ScriptedKernel::new();
             (kernel.deaf, kernel.silent, kernel.heard) = (self.deaf, self.silent, self.heard.clone());
             self.made.lock().unwrap().push(kernel.state.clone());
             Ok(Started { kernel: Box::new(kernel), notices: Vec::new() })
@@ -56,18 +56,18 @@ impl Launcher for Mill {
 }
 
 impl Mill {
-    /// How many kernels were started.
+    /// Number of started kernels.
     pub(crate) fn started(&self) -> usize {
         self.made.lock().unwrap().len()
     }
 
-    /// How many of them live.
+    /// Number of living kernels.
     pub(crate) fn living(&self) -> usize {
         let made = self.made.lock().unwrap();
         made.iter().filter(|state| !matches!(*state.borrow(), State::Dead(_))).count()
     }
 
-    /// Kills the last one.
+    /// Kills the last kernel.
     pub(crate) fn kill_last(&self) {
         let state = self.made.lock().unwrap().last().unwrap().clone();
         state.send_replace(State::Dead(Death::Signal("SIGKILL".into())));
@@ -78,7 +78,7 @@ impl Mill {
         self.heard.lock().unwrap().clone()
     }
 
-    /// Lets so many more kernels start.
+    /// Allows this many more starts.
     pub(crate) fn open(&self, count: usize) {
         self.gate.as_ref().unwrap().add_permits(count);
     }
@@ -89,7 +89,7 @@ impl Bed {
         Bed::with(Policy::default(), Mill::default())
     }
 
-    /// Kernels that start only when they are let.
+    /// Kernels that start only with a permit.
     pub(crate) fn gated() -> Bed {
         Bed::with(Policy::default(), Mill { gate: Some(Semaphore::new(0)), ..Mill::default() })
     }
@@ -99,7 +99,7 @@ impl Bed {
         Bed::with(Policy::default(), Mill { deaf: true, ..Mill::default() })
     }
 
-    /// Kernels that answer no questions.
+    /// Kernels that do not answer requests.
     pub(crate) fn silent() -> Bed {
         Bed::with(Policy::default(), Mill { silent: true, ..Mill::default() })
     }
@@ -111,19 +111,19 @@ impl Bed {
     fn at(policy: Policy, mill: Mill, scratch: Scratch) -> Bed {
         let (mill, home) = (Arc::new(mill), Home::at(scratch.path()));
         let artifacts = Artifacts::new(&home, Retention::default());
-        let means = Means {
+        let means = SessionServices {
             launcher: mill.clone(),
             home,
             artifacts,
             bridge: Default::default(),
             remembers: true,
-            // One clock for all, so that it can be stopped.
+            // One clock for all, so that tests can pause it.
             workplace: Workplace::Shared,
         };
         Bed { sessions: Sessions::new(policy, means), mill, scratch }
     }
 
-    /// Another host in the place of this one.
+    /// Replaces the host by a new one.
     pub(crate) fn again(self) -> Bed {
         Bed::at(Policy::default(), Mill::default(), self.scratch)
     }
@@ -137,7 +137,7 @@ impl Bed {
         self.sessions.call(call(session, &[code]))
     }
 
-    /// The names of the sessions that there are.
+    /// Names of all sessions.
     pub(crate) fn names(&self) -> Vec<String> {
         self.sessions.list().into_iter().map(|view| view.id).collect()
     }
@@ -155,12 +155,12 @@ pub(crate) fn key(session: &str) -> SessionKey {
     SessionKey::new(session, "/")
 }
 
-/// A call with all that is usual.
+/// A call with default values.
 pub(crate) fn call(session: &str, cells: &[&str]) -> SessionCall {
     let code = |code: &&str| Code { code: (*code).to_owned(), ..Code::default() };
     let order = Order::new(Way::Runner { python: "/py".into() }, "/");
     let rules = RunRules::new(&Settings::default(), Reading::new(Limits::for_screen(), Ansi::Remove));
-    let call = SessionCall::new(key(session), Kind::Tool, order.into(), rules);
+    let call = SessionCall::new(key(session), SessionKind::Tool, order.into(), rules);
     SessionCall { cells: cells.iter().map(code).collect(), ..call }
 }
 
@@ -168,12 +168,12 @@ pub(crate) async fn done(ticket: &Ticket) -> CallReport {
     ticket.done().await.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The text of the last piece that ran.
+/// The text of the last piece.
 pub(crate) fn text(report: &CallReport) -> &str {
     &report.cells.last().unwrap().report.text
 }
 
-/// The number of the last piece: 1 on a kernel that has run nothing before.
+/// The execution count of the last piece: 1 on a fresh kernel.
 pub(crate) fn count(report: &CallReport) -> u64 {
     report.cells.last().unwrap().report.execution_count.unwrap()
 }

@@ -20,13 +20,13 @@ async fn a_kernel_that_died_before_a_run_is_replaced_and_the_result_says_why() {
     assert_eq!((report.status, count(&report)), (Status::Ok, 1));
     assert_eq!(text(&report), "2\n[New kernel: the last one was ended by SIGKILL. Earlier state is gone.]");
     assert!(report.cells[0].report.kernel.restarted);
-    // It is said once.
+    // The notice appears once.
     let report = bed.run("a", "out 3").await;
     assert_eq!((text(&report), report.cells[0].report.kernel.restarted), ("3\n", false));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_had_no_earlier_state_is_run_again_once() {
+async fn code_without_earlier_state_is_retried_once() {
     let bed = Bed::new();
     let report = bed.run("a", "die").await;
     assert_eq!(bed.mill.heard(), ["die", "die"]);
@@ -36,11 +36,11 @@ async fn what_had_no_earlier_state_is_run_again_once() {
     assert_eq!(said.notices, [RETRIED, died, TOO_OFTEN, LOST]);
     assert_eq!(said.error.as_ref().unwrap().evalue, TOO_OFTEN);
     assert_eq!((said.kernel.state, said.kernel.restarted), (KernelState::Lost, true));
-    // Until a run comes to its end, the next death is one too many.
+    // Until a run completes, the next death is one too many.
     let report = bed.run("a", "die").await;
     assert_eq!(report.cells[0].report.error.as_ref().unwrap().evalue, TOO_OFTEN);
     assert_eq!(bed.mill.started(), 3);
-    // Then the count begins anew.
+    // Then the count starts again.
     bed.run("a", "out 1").await;
     bed.mill.kill_last();
     bed.until_state("a", SessionState::Dead).await;
@@ -49,7 +49,7 @@ async fn what_had_no_earlier_state_is_run_again_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_stood_on_earlier_state_is_not_run_again() {
+async fn code_with_earlier_state_is_not_retried() {
     let bed = Bed::new();
     bed.run("a", "out 1").await;
     let report = bed.run("a", "die").await;
@@ -84,7 +84,7 @@ async fn only_the_first_piece_of_a_call_is_always_run_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_wants_no_second_run_gets_none() {
+async fn retries_can_be_disabled() {
     let bed = Bed::new();
     let mut never = call("a", &["die"]);
     never.rules.retry = RetryOnCrash::Never;
@@ -116,7 +116,7 @@ async fn where_no_file_can_be_opened_idle_sessions_make_room_once() {
     bed.mill.failures.lock().unwrap().push_back(none_left());
     assert_eq!(text(&bed.run("a", "out 2").await), "2\n");
     assert_eq!(bed.names(), ["busy", "a"]);
-    // A second time in a row it is an error, and that of the system.
+    // Twice in a row it is an error, with the system's message.
     bed.mill.failures.lock().unwrap().extend([none_left(), none_left()]);
     let error = bed.start("b", "out 3").done().await.unwrap_err();
     assert!(error.to_string().contains("too many open files"), "{error}");

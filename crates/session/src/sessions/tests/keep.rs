@@ -1,4 +1,4 @@
-//! Which sessions are kept, for how long and for whom.
+//! Lifetime of sessions, by kind and owner.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tokio::time::advance;
 
 use super::bed::{Bed, begun, call, count, done, key, text};
 use crate::execution::{Limit, Status};
-use crate::sessions::{KernelMode, Kind, OwnerId, SessionError};
+use crate::sessions::{KernelMode, OwnerId, SessionError, SessionKind};
 
 fn minutes(minutes: u64) -> Duration {
     Duration::from_secs(60 * minutes)
@@ -38,12 +38,12 @@ async fn the_least_recently_used_idle_session_makes_room_and_a_busy_one_never() 
         "no room for session g: 4 sessions are kept at most, and all of them are busy (c, d, e, f)"
     );
     assert!(error.hint().unwrap().contains("cellist sessions stop ID"));
-    // Notebooks and terminals find room all the same.
-    for kind in [Kind::Notebook { path: "/nb.ipynb".into() }, Kind::Terminal] {
+    // Notebooks and terminals do not need a free slot.
+    for kind in [SessionKind::Notebook { path: "/nb.ipynb".into() }, SessionKind::Terminal] {
         let other = crate::sessions::SessionCall { kind, ..call("n", &["out 1"]) };
         assert_eq!(done(&bed.sessions.call(other)).await.status, Status::Ok);
     }
-    // One that made room says so when it comes back.
+    // A session that was evicted says so when it is used again.
     bed.sessions.stop(&key("c")).await.unwrap();
     let report = bed.run("b", "out 3").await;
     assert_eq!(
@@ -59,7 +59,7 @@ async fn the_kernel_of_a_notebook_stays_for_an_hour_after_its_last_user_left_and
     let (page, agent) = (OwnerId("page".into()), OwnerId("agent".into()));
     bed.sessions.join(page.clone());
     bed.sessions.join(agent.clone());
-    let kind = Kind::Notebook { path: "/nb.ipynb".into() };
+    let kind = SessionKind::Notebook { path: "/nb.ipynb".into() };
     done(&bed.sessions.call(crate::sessions::SessionCall { kind: kind.clone(), ..call("nb", &["out 1"]) }))
         .await;
     bed.sessions.attach(&page, &key("nb")).unwrap();
@@ -84,7 +84,7 @@ async fn the_kernel_of_a_notebook_stays_for_an_hour_after_its_last_user_left_and
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_uses_ends_after_five_minutes_and_what_runs_or_has_an_owner_does_not() {
+async fn unused_sessions_end_after_five_minutes_and_busy_or_owned_ones_stay() {
     let bed = Bed::new();
     let owner = OwnerId("page".into());
     bed.sessions.join(owner.clone());
@@ -120,7 +120,7 @@ async fn a_shared_session_ends_when_the_last_of_its_owners_leaves() {
     bed.sessions.leave(&two);
     until(|| bed.names() == ["b"]).await;
     until(|| bed.mill.living() == 1).await;
-    // What was called without a name is not the owner's alone.
+    // A session called without an owner does not end with another owner.
     bed.sessions.join(one.clone());
     bed.sessions.attach(&one, &key("b")).unwrap();
     bed.sessions.leave(&one);
@@ -128,7 +128,7 @@ async fn a_shared_session_ends_when_the_last_of_its_owners_leaves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_owner_left_running_goes_on_to_its_end() {
+async fn calls_of_an_owner_that_left_run_to_their_end() {
     let bed = Bed::new();
     let owner = OwnerId("client".into());
     bed.sessions.join(owner.clone());
@@ -145,7 +145,7 @@ async fn what_an_owner_left_running_goes_on_to_its_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kernel_for_one_call_goes_whatever_comes_of_the_call() {
+async fn a_kernel_for_one_call_ends_after_any_outcome() {
     let bed = Bed::new();
     let one_call = |code: &str| {
         let mut call = call("a", &[code]);
@@ -168,14 +168,14 @@ async fn a_kernel_for_one_call_goes_whatever_comes_of_the_call() {
     assert_eq!(done(&cancelled).await.status, Status::Cancelled);
     assert_eq!(bed.mill.living(), 0);
     until(|| bed.names().is_empty()).await;
-    // A session of the same name keeps its own.
+    // A session with the same name keeps its own state.
     bed.run("a", "out 1").await;
     assert_eq!(count(&done(&one_call("out 2")).await), 1);
     assert_eq!(count(&bed.run("a", "out 3").await), 2);
 }
 
 #[tokio::test(start_paused = true)]
-async fn sessions_are_told_apart_by_name_and_folder() {
+async fn sessions_are_distinguished_by_name_and_folder() {
     let bed = Bed::new();
     let mut elsewhere = call("a", &["out 1"]);
     elsewhere.key.cwd = "/tmp".into();

@@ -1,4 +1,4 @@
-//! One after the other in a session, beside each other in several; resets; calls that never run.
+//! Order within a session, concurrency between sessions, resets, and calls that never run.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ async fn the_first_piece_that_fails_ends_the_call_and_names_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_limit_is_for_the_whole_call_and_neither_for_waiting_nor_for_the_start() {
+async fn a_limit_covers_the_whole_call_without_queue_and_start() {
     let bed = Bed::gated();
     let mut limited = call("a", &["out 1", "hang"]);
     limited.rules.limit = Limit::Given(Duration::from_secs(30));
@@ -83,13 +83,13 @@ async fn a_limit_is_for_the_whole_call_and_neither_for_waiting_nor_for_the_start
     let told = &report.cells[1].report;
     assert_eq!((told.exit_code, told.cancelled), (None, true));
     assert!(text(&report).contains("Command timed out after 30 seconds\nThe kernel's state was kept."));
-    // What waited all the while has its whole time.
+    // The time in the queue does not count towards the limit.
     assert_eq!(done(&queued).await.status, Status::Timeout);
     assert_eq!(from.elapsed().as_secs(), 60);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_was_handed_over_has_no_limit_but_its_callers() {
+async fn a_detached_call_keeps_only_its_callers_limit() {
     let bed = Bed::new();
     let mut usual = call("a", &["hang"]);
     usual.rules.limit = Limit::Usual(Duration::from_secs(30));
@@ -139,7 +139,7 @@ async fn a_reset_during_a_reset_is_refused() {
     until(|| bed.mill.living() == 0).await;
     assert_eq!(bed.sessions.call(reset.clone()).done().await.unwrap_err(), refused);
     assert_eq!(bed.sessions.restart(&key("a")).await.unwrap_err(), refused);
-    // What does not reset waits its turn.
+    // A call without a reset waits its turn.
     let plain = bed.start("a", "out 2");
     bed.mill.open(1);
     assert_eq!((count(&done(&first).await), count(&done(&plain).await)), (1, 2));

@@ -1,4 +1,4 @@
-//! Interrupts, restarts and ends on the wish of others than the caller.
+//! Interrupts, restarts and stops by others than the caller.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,9 @@ use testkit::until;
 
 use super::bed::{Bed, begun, call, count, done, key, text};
 use crate::execution::{KernelState, Limit, OnStuck, Status};
-use crate::sessions::{Interruption, KernelMode, Kind, OwnerId, SessionCall, SessionError, SessionState};
+use crate::sessions::{
+    Interruption, KernelMode, OwnerId, SessionCall, SessionError, SessionKind, SessionState,
+};
 
 #[tokio::test(start_paused = true)]
 async fn an_interrupt_that_works_keeps_the_state() {
@@ -93,8 +95,8 @@ async fn where_no_state_outlives_the_call_code_that_does_not_stop_is_killed() {
     };
     let rules: [fn(&mut SessionCall); 4] = [
         |call| call.rules.mode = KernelMode::PerCall,
-        |call| call.kind = Kind::Run { path: Some("/nb.ipynb".into()) },
-        |call| (call.kind, call.rules.on_stuck) = (Kind::Command, Some(OnStuck::Wait)),
+        |call| call.kind = SessionKind::Run { path: Some("/nb.ipynb".into()) },
+        |call| (call.kind, call.rules.on_stuck) = (SessionKind::Command, Some(OnStuck::Wait)),
         |call| call.rules.on_stuck = Some(OnStuck::Kill),
     ];
     for rule in rules {
@@ -103,7 +105,7 @@ async fn where_no_state_outlives_the_call_code_that_does_not_stop_is_killed() {
         assert_eq!(report.cells[0].report.kernel.state, KernelState::Lost, "{report:?}");
         assert!(!report.cells[0].report.still_running);
     }
-    let mut waits = kill(|call| call.kind = Kind::Run { path: Some("/nb.ipynb".into()) });
+    let mut waits = kill(|call| call.kind = SessionKind::Run { path: Some("/nb.ipynb".into()) });
     waits.rules.on_stuck = Some(OnStuck::Wait);
     assert!(Bed::deaf().sessions.call(waits).overdue().await.cells[0].report.still_running);
 }
@@ -141,7 +143,7 @@ async fn code_that_does_not_stop_ends_when_the_last_owner_of_its_session_has_lef
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_restart_ends_what_runs_and_comes_before_what_waits() {
+async fn a_restart_ends_the_running_call_and_precedes_queued_ones() {
     let bed = Bed::new();
     bed.run("a", "out 1").await;
     let (running, waiting) = (bed.start("a", "hang"), bed.start("a", "out 2"));
@@ -160,7 +162,7 @@ async fn a_restart_ends_what_runs_and_comes_before_what_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_stopped_answers_everyone_who_waits() {
+async fn a_stopped_session_answers_all_waiting_callers() {
     let bed = Bed::new();
     let (running, waiting) = (bed.start("a", "hang"), bed.start("a", "out 2"));
     begun(&running).await;
@@ -209,7 +211,7 @@ async fn a_restart_that_is_under_way_does_not_hold_up_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_wanted_another_python_is_told_which_one_it_got() {
+async fn a_call_for_another_python_names_the_current_one() {
     let bed = Bed::new();
     bed.run("a", "out 1").await;
     let mut other = call("a", &["out 2"]);
@@ -217,7 +219,7 @@ async fn a_call_that_wanted_another_python_is_told_which_one_it_got() {
     let report = done(&bed.sessions.call(other.clone())).await;
     assert_eq!(
         report.notices,
-        ["the session's kernel is runner on /py, not runner on /other: a reset changes that"]
+        ["the session's kernel is runner on /py, not runner on /other; a reset switches to it"]
     );
     other.reset = true;
     assert_eq!(done(&bed.sessions.call(other)).await.notices, Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! Calls as `cellist exec` makes them: code in a session of its own, and kernels that start before there is code.
+//! Calls as `cellist exec` makes them: code in a separate session, and kernels that start before the code.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use cellist_settings::GRACE;
 
 use super::bed::{Bed, begun, call, count, done, key};
 use crate::execution::{KernelState, OnStuck, Reading, Report, Status};
-use crate::sessions::{Kind, RetryOnCrash, SessionCall, SessionState};
+use crate::sessions::{RetryOnCrash, SessionCall, SessionKind, SessionState};
 
-/// Code in a session of its own.
+/// Code in a separate session.
 fn lone(code: &str) -> SessionCall {
     let mut call = call("run", &[code]);
-    call.kind = Kind::Run { path: None };
+    call.kind = SessionKind::Run { path: None };
     (call.rules.on_stuck, call.rules.retry) = (Some(OnStuck::Kill), RetryOnCrash::Never);
     call
 }
 
-// By the real clock: the disk that the artifact goes to does not wait for another.
+// Uses the real clock, because writing the artifact takes real time.
 #[tokio::test]
 async fn one_piece_of_code_gives_a_whole_report() {
     let bed = Bed::new();
@@ -62,7 +62,7 @@ async fn one_piece_of_code_gives_a_whole_report() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_caller_that_asks_a_second_time_to_stop_is_told_that_this_ended_the_kernel() {
+async fn a_second_stop_request_reports_the_killed_kernel() {
     let bed = Bed::deaf();
     let mut call = lone("out a\nhang");
     call.rules.grace = 1000 * GRACE;
@@ -102,6 +102,6 @@ async fn a_call_without_code_starts_the_kernel_and_runs_nothing() {
     let identity = bed.sessions.identity(&key("a")).unwrap();
     assert_eq!((identity.name.as_str(), identity.python.as_deref()), ("told", Some("/py".as_ref())));
     assert_eq!(bed.view("a").state, SessionState::Idle);
-    // The code that comes next finds that kernel.
+    // The next code runs on that kernel.
     assert_eq!((count(&bed.run("a", "out 1").await), bed.mill.started()), (1, 1));
 }

@@ -1,4 +1,4 @@
-//! What the tests of sessions share: sessions with real kernels, and a look at their processes.
+//! Shared fixtures: sessions with real kernels, and checks of their processes.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,19 +13,20 @@ use cellist_kernel::zmq::KernelCommand;
 use cellist_output::{Ansi, Limits};
 use cellist_session::execution::{Reading, Report};
 use cellist_session::sessions::{
-    CallReport, Code, Kind, Means, Policy, RunRules, SessionCall, SessionKey, SessionView, Sessions, Ticket,
+    CallReport, Code, Policy, RunRules, SessionCall, SessionKey, SessionKind, SessionServices, SessionView,
+    Sessions, Ticket,
 };
 use cellist_settings::{Home, Settings};
 use cellist_store::artifact::{Artifacts, Retention};
 use testkit::{Flavour, Jupyter, Scratch, TOKEN, until};
 
-/// Longer than anything takes that works.
+/// Longer than any successful step takes.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// The ways to run code that every rule is tried on.
+/// The backends that every rule is tested on.
 pub(crate) const BOTH: [Backend; 2] = [Backend::Runner, Backend::Jupyter];
 
-/// Those, and a kernel behind a gateway.
+/// Both, and a kernel on a gateway.
 pub(crate) const ALL: [Backend; 3] = [Backend::Runner, Backend::Jupyter, Backend::Gateway];
 
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +41,7 @@ pub(crate) struct Bed {
     pub(crate) sessions: Sessions,
     pub(crate) artifacts: Artifacts,
     pub(crate) backend: Backend,
-    /// Lives as long as a test needs it.
+    /// Kept alive for the test.
     gateway: Option<Arc<Jupyter>>,
 }
 
@@ -60,7 +61,7 @@ impl Bed {
         let artifacts = Artifacts::new(&home, Retention::default());
         // Shared, so that Python compiles the runner once for all tests.
         let shared = Home::at(testkit::target_dir().join("session-tests"));
-        let mut means = Means::local(Guard::none(), None, shared, artifacts.clone());
+        let mut means = SessionServices::local(Guard::none(), None, shared, artifacts.clone());
         means.home = home;
         let gateway = match backend {
             Backend::Gateway => Some(Jupyter::shared(Flavour::KernelGateway)),
@@ -73,7 +74,7 @@ impl Bed {
         SessionKey::new(session, self.scratch.path().join("work"))
     }
 
-    /// A call with all that is usual.
+    /// A call with default values.
     pub(crate) fn call(&self, session: &str, cells: &[&str]) -> SessionCall {
         let code = |code: &&str| Code { code: (*code).to_owned(), ..Code::default() };
         let way = match self.backend {
@@ -88,7 +89,7 @@ impl Bed {
         };
         let reading = Reading::new(Limits::for_screen(), Ansi::Remove);
         let rules = RunRules { grace: LONG, ..RunRules::new(&Settings::default(), reading) };
-        let call = SessionCall::new(self.key(session), Kind::Tool, order.into(), rules);
+        let call = SessionCall::new(self.key(session), SessionKind::Tool, order.into(), rules);
         SessionCall { cells: cells.iter().map(code).collect(), ..call }
     }
 
@@ -109,7 +110,7 @@ impl Bed {
         self.view(session).pid.unwrap()
     }
 
-    /// Ends everything; no process may be left.
+    /// Ends all sessions and checks that no process is left.
     pub(crate) async fn end(self) {
         let pids: Vec<u32> = self.sessions.list().into_iter().filter_map(|view| view.pid).collect();
         in_time(self.sessions.close()).await;
@@ -135,7 +136,7 @@ pub(crate) async fn done(ticket: &Ticket) -> CallReport {
     in_time(ticket.done()).await.unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What came of the last piece.
+/// The report of the last piece.
 pub(crate) fn last(report: CallReport) -> Report {
     report.cells.into_iter().next_back().expect("a piece ran").report
 }
@@ -146,7 +147,7 @@ pub(crate) async fn until_shown(ticket: &Ticket, text: &str) {
     in_time(view.wait_for(|view| view.text.contains(text))).await.unwrap();
 }
 
-/// Whether a process lives. One that is dead and not yet waited for does not.
+/// Whether a process lives. A zombie does not.
 pub(crate) fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());

@@ -10,7 +10,7 @@ const LOST: &str = "The kernel's state was lost: variables and imports are gone.
 const RETRIED: &str = "[The kernel died and was restarted; the code was run a second time.]";
 const TOO_OFTEN: &str = "Python kernel restarted too many times in this session";
 const DIE: &str = "import os\nos._exit(3)";
-/// Dies the first time it is run in a folder, and not the second time.
+/// Dies on its first run in a folder, not on the second.
 const DIE_ONCE: &str = "import os\nif not os.path.exists('ran'):\n    open('ran', 'w').close()\n    os.kill(os.getpid(), 9)\nprint('alive')";
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn a_kernel_that_died_between_two_runs_is_replaced() {
 }
 
 #[tokio::test]
-async fn code_that_stood_on_nothing_is_run_again_when_its_kernel_dies() {
+async fn code_without_earlier_state_is_retried_when_its_kernel_dies() {
     for backend in BOTH {
         let bed = Bed::new(backend);
         let report = bed.run("s", DIE_ONCE).await;
@@ -50,7 +50,7 @@ async fn a_kernel_that_dies_twice_fails_the_run() {
         let died = "The kernel died: it exited with code 3.";
         assert_eq!(report.notices, [RETRIED, died, TOO_OFTEN, LOST], "{backend:?}");
         assert_eq!((report.status, report.exit_code), (Status::Error, Some(1)));
-        // The session goes on with another.
+        // The session continues on a new kernel.
         assert_eq!(
             bed.run("s", "print(1)").await.text,
             "1\n[New kernel: the last one exited with code 3. Earlier state is gone.]"
@@ -60,7 +60,7 @@ async fn a_kernel_that_dies_twice_fails_the_run() {
 }
 
 #[tokio::test]
-async fn code_that_stood_on_earlier_state_is_not_run_again_unless_that_is_wanted() {
+async fn code_with_earlier_state_is_retried_only_on_request() {
     for backend in BOTH {
         let bed = Bed::new(backend);
         bed.run("s", "x = 1").await;

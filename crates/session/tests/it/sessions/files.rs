@@ -1,4 +1,4 @@
-//! The file of a session; and a process that may open hardly any file.
+//! The session file, and a process with a low limit of file descriptors.
 
 use std::fs;
 use std::process::Command;
@@ -7,14 +7,14 @@ use cellist_kernel::process::raise_open_files;
 use cellist_session::execution::Status;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use cellist_session::sessions::{Kind, OwnerId};
+use cellist_session::sessions::{OwnerId, SessionKind};
 
 use super::bed::{BOTH, Backend, Bed, done, in_time, last};
 use crate::bed::{role, start};
 
-/// In a process of its own, because the limit is that of the whole process.
+/// Runs in a separate process, because the limit applies to the whole process.
 async fn run_out_of_files(backend: Backend) {
-    // As a host does at its start: what it starts has the usual limit.
+    // Like a host at its start; child processes get the usual limit.
     raise_open_files();
     let bed = Bed::new(backend);
     for session in ["one", "two", "three"] {
@@ -35,7 +35,7 @@ async fn run_out_of_files(backend: Backend) {
 }
 
 #[test]
-fn where_no_file_can_be_opened_idle_kernels_make_room() {
+fn without_file_descriptors_idle_kernels_make_room() {
     if let Some(words) = role() {
         let backend = BOTH.into_iter().find(|backend| format!("{backend:?}") == words[0]).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -43,7 +43,7 @@ fn where_no_file_can_be_opened_idle_kernels_make_room() {
     }
     for backend in BOTH {
         testkit::python("kernels");
-        let name = "sessions::files::where_no_file_can_be_opened_idle_kernels_make_room";
+        let name = "sessions::files::without_file_descriptors_idle_kernels_make_room";
         let child = start(&mut Command::new("env"), name, &[&format!("{backend:?}")]);
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{backend:?}: {}", String::from_utf8_lossy(&output.stdout));
@@ -84,7 +84,7 @@ async fn the_session_of_a_single_run_has_no_name_and_no_owner_in_its_file() {
             let look = "import json, os\nprint(json.dumps(json.load(open(os.environ['PI_SESSION_FILE']))))";
             let mut call = bed.call("s", &[look]);
             (call.kind, call.owner) =
-                (Kind::Run { path: notebook.map(Into::into) }, Some(OwnerId("one".into())));
+                (SessionKind::Run { path: notebook.map(Into::into) }, Some(OwnerId("one".into())));
             let cwd = call.key.cwd.display().to_string();
             let path = notebook.map_or("null".to_owned(), |path| format!("{path:?}"));
             let printed = last(done(&bed.sessions.call(call)).await).text;

@@ -1,4 +1,4 @@
-//! Which real kernels are kept, and for whom.
+//! Lifetime of real kernels, by owner.
 
 use std::time::Duration;
 
@@ -55,11 +55,11 @@ async fn a_kernel_that_nobody_uses_ends_and_one_with_an_owner_stays() {
 }
 
 #[tokio::test]
-async fn asking_whether_a_kernel_is_there_loses_nothing_of_what_its_threads_print() {
+async fn heartbeats_lose_no_output_of_threads() {
     for backend in BOTH {
         let often = Duration::from_millis(5);
         let bed = Bed::with(backend, Policy { heartbeat: often, ..Policy::default() });
-        // Each line is written at once: between two pieces of one the cell may end.
+        // Each line is one write: otherwise the cell could end between two parts.
         let code = "import sys, threading, time\n\
                     def work():\n    \
                         for n in range(50):\n        \

@@ -1,4 +1,4 @@
-//! One after the other in a session, with the state of those before.
+//! Calls in a session run in order and share its state.
 
 use cellist_session::execution::Status;
 use cellist_session::sessions::{Code, SessionError};

@@ -1,18 +1,18 @@
-//! The rules of sessions, each with the tests that hold it on each backend, or why it cannot be broken there.
+//! The rules of sessions, each with its tests on each backend.
 
 use std::fs;
 use std::path::Path;
 
 enum On {
-    /// These tests hold it, with real kernels.
+    /// Tests with real kernels.
     Real(&'static [&'static str]),
-    /// It is decided before a kernel is asked anything; these tests hold it.
+    /// Decided before a kernel is involved; tested without one.
     Decided(&'static [&'static str]),
 }
 
 use On::{Decided, Real};
 
-/// The rule; the runner; Jupyter.
+/// Rule, tests on the runner, tests on Jupyter.
 const RULES: &[(&str, On, On)] = &[
     (
         "state stays in a session by its name and folder",
@@ -20,14 +20,14 @@ const RULES: &[(&str, On, On)] = &[
         Real(&["state_stays_from_one_call_to_the_next_and_goes_with_a_reset"]),
     ),
     (
-        "sessions are told apart by name and folder",
-        Decided(&["sessions_are_told_apart_by_name_and_folder"]),
-        Decided(&["sessions_are_told_apart_by_name_and_folder"]),
+        "sessions are distinguished by name and folder",
+        Decided(&["sessions_are_distinguished_by_name_and_folder"]),
+        Decided(&["sessions_are_distinguished_by_name_and_folder"]),
     ),
     (
         "a kernel for one call goes after it: done, failed, timed out, cancelled, dead",
-        Real(&["a_kernel_for_one_call_is_gone_after_it_whatever_came_of_the_call"]),
-        Real(&["a_kernel_for_one_call_is_gone_after_it_whatever_came_of_the_call"]),
+        Real(&["a_kernel_for_one_call_is_gone_after_any_outcome"]),
+        Real(&["a_kernel_for_one_call_is_gone_after_any_outcome"]),
     ),
     (
         "one after the other, in order",
@@ -36,18 +36,18 @@ const RULES: &[(&str, On, On)] = &[
     ),
     (
         "sessions run beside each other",
-        Real(&["whatever_happens_to_many_sessions_every_call_is_answered_and_no_process_is_left"]),
+        Real(&["disturbed_sessions_answer_every_call_and_leave_no_process"]),
         Decided(&["sessions_do_not_wait_for_each_other"]),
     ),
     (
         "a shared kernel ends when the last owner leaves",
         Decided(&[
             "a_shared_session_ends_when_the_last_of_its_owners_leaves",
-            "what_an_owner_left_running_goes_on_to_its_end",
+            "calls_of_an_owner_that_left_run_to_their_end",
         ]),
         Decided(&[
             "a_shared_session_ends_when_the_last_of_its_owners_leaves",
-            "what_an_owner_left_running_goes_on_to_its_end",
+            "calls_of_an_owner_that_left_run_to_their_end",
         ]),
     ),
     (
@@ -56,12 +56,12 @@ const RULES: &[(&str, On, On)] = &[
         Real(&["the_least_recently_used_idle_kernel_makes_room_and_a_busy_one_never"]),
     ),
     (
-        "what nobody uses ends when it was idle for long enough, by a clock that the test moves",
-        Decided(&["what_nobody_uses_ends_after_five_minutes_and_what_runs_or_has_an_owner_does_not"]),
-        Decided(&["what_nobody_uses_ends_after_five_minutes_and_what_runs_or_has_an_owner_does_not"]),
+        "an unused session ends after its idle time, by a paused clock",
+        Decided(&["unused_sessions_end_after_five_minutes_and_busy_or_owned_ones_stay"]),
+        Decided(&["unused_sessions_end_after_five_minutes_and_busy_or_owned_ones_stay"]),
     ),
     (
-        "what nobody uses ends, process and all",
+        "an unused session ends with its process",
         Real(&["a_kernel_that_nobody_uses_ends_and_one_with_an_owner_stays"]),
         Real(&["a_kernel_that_nobody_uses_ends_and_one_with_an_owner_stays"]),
     ),
@@ -71,9 +71,9 @@ const RULES: &[(&str, On, On)] = &[
         Decided(&["a_kernel_that_does_not_answer_is_not_ended"]),
     ),
     (
-        "asking whether a kernel is there disturbs nothing in it",
-        Real(&["asking_whether_a_kernel_is_there_loses_nothing_of_what_its_threads_print"]),
-        Real(&["asking_whether_a_kernel_is_there_loses_nothing_of_what_its_threads_print"]),
+        "a heartbeat does not disturb the kernel",
+        Real(&["heartbeats_lose_no_output_of_threads"]),
+        Real(&["heartbeats_lose_no_output_of_threads"]),
     ),
     (
         "a kernel dead before a run is replaced, and the result says why",
@@ -81,19 +81,19 @@ const RULES: &[(&str, On, On)] = &[
         Real(&["a_kernel_that_died_between_two_runs_is_replaced"]),
     ),
     (
-        "a kernel that dies during a run: once more where nothing stood on what is lost",
-        Real(&["code_that_stood_on_nothing_is_run_again_when_its_kernel_dies"]),
-        Real(&["code_that_stood_on_nothing_is_run_again_when_its_kernel_dies"]),
+        "a kernel that dies during a run: retried if no earlier state is lost",
+        Real(&["code_without_earlier_state_is_retried_when_its_kernel_dies"]),
+        Real(&["code_without_earlier_state_is_retried_when_its_kernel_dies"]),
     ),
     (
-        "a kernel that dies during a run: not again where something did",
-        Real(&["code_that_stood_on_earlier_state_is_not_run_again_unless_that_is_wanted"]),
-        Real(&["code_that_stood_on_earlier_state_is_not_run_again_unless_that_is_wanted"]),
+        "a kernel that dies during a run: not retried if earlier state is lost",
+        Real(&["code_with_earlier_state_is_retried_only_on_request"]),
+        Real(&["code_with_earlier_state_is_retried_only_on_request"]),
     ),
     (
         "a kernel that dies twice fails the run; a finished run clears the count",
-        Real(&["a_kernel_that_dies_twice_fails_the_run", "what_had_no_earlier_state_is_run_again_once"]),
-        Real(&["a_kernel_that_dies_twice_fails_the_run", "what_had_no_earlier_state_is_run_again_once"]),
+        Real(&["a_kernel_that_dies_twice_fails_the_run", "code_without_earlier_state_is_retried_once"]),
+        Real(&["a_kernel_that_dies_twice_fails_the_run", "code_without_earlier_state_is_retried_once"]),
     ),
     (
         "a reset during a reset is refused",
@@ -112,8 +112,8 @@ const RULES: &[(&str, On, On)] = &[
     ),
     (
         "a limit is for the whole call, neither for waiting nor for the start",
-        Decided(&["a_limit_is_for_the_whole_call_and_neither_for_waiting_nor_for_the_start"]),
-        Decided(&["a_limit_is_for_the_whole_call_and_neither_for_waiting_nor_for_the_start"]),
+        Decided(&["a_limit_covers_the_whole_call_without_queue_and_start"]),
+        Decided(&["a_limit_covers_the_whole_call_without_queue_and_start"]),
     ),
     (
         "code that does not stop within the grace is killed and replaced where that is the rule",
@@ -128,11 +128,11 @@ const RULES: &[(&str, On, On)] = &[
     (
         "an interrupt never kills; force and a restart do",
         Real(&[
-            "an_interrupt_never_costs_the_state_however_late_the_code_stops",
+            "an_interrupt_keeps_the_state_even_if_the_code_stops_late",
             "force_and_restart_end_code_that_does_not_stop_and_say_that_the_state_is_lost",
         ]),
         Real(&[
-            "an_interrupt_never_costs_the_state_however_late_the_code_stops",
+            "an_interrupt_keeps_the_state_even_if_the_code_stops_late",
             "force_and_restart_end_code_that_does_not_stop_and_say_that_the_state_is_lost",
         ]),
     ),
@@ -143,8 +143,8 @@ const RULES: &[(&str, On, On)] = &[
     ),
     (
         "a run that was handed over has only its caller's limit",
-        Decided(&["a_call_that_was_handed_over_has_no_limit_but_its_callers"]),
-        Decided(&["a_call_that_was_handed_over_has_no_limit_but_its_callers"]),
+        Decided(&["a_detached_call_keeps_only_its_callers_limit"]),
+        Decided(&["a_detached_call_keeps_only_its_callers_limit"]),
     ),
     (
         "input() fails at once",
@@ -152,9 +152,9 @@ const RULES: &[(&str, On, On)] = &[
         Real(&["input_fails_at_once_and_says_so"]),
     ),
     (
-        "where no file can be opened, idle sessions make room and the start is tried again",
-        Real(&["where_no_file_can_be_opened_idle_kernels_make_room"]),
-        Real(&["where_no_file_can_be_opened_idle_kernels_make_room"]),
+        "without file descriptors, idle sessions make room and the start is retried",
+        Real(&["without_file_descriptors_idle_kernels_make_room"]),
+        Real(&["without_file_descriptors_idle_kernels_make_room"]),
     ),
     (
         "a session that an earlier host had says that its state is gone",
@@ -168,8 +168,8 @@ const RULES: &[(&str, On, On)] = &[
     ),
     (
         "restarts and ends leave no process",
-        Real(&["a_restart_and_a_stop_end_what_runs_and_leave_no_process"]),
-        Real(&["a_restart_and_a_stop_end_what_runs_and_leave_no_process"]),
+        Real(&["restart_and_stop_end_running_code_and_leave_no_process"]),
+        Real(&["restart_and_stop_end_running_code_and_leave_no_process"]),
     ),
 ];
 

@@ -1,4 +1,4 @@
-//! Limits, cancels and ends of real kernels: what stops by itself, and what has to be killed.
+//! Limits, cancellation and ends of real kernels, with code that stops and code that has to be killed.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,18 +11,18 @@ use testkit::until;
 use super::bed::{ALL, BOTH, Bed, LONG, done, in_time, is_alive, last, until_shown};
 
 const SLEEP: &str = "print('ready', flush=True)\nimport time\nwhile True:\n    time.sleep(0.01)";
-/// Cannot be interrupted.
+/// Ignores interrupts.
 const DEAF: &str = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n\
                     print('ready', flush=True)\nwhile True:\n    time.sleep(1)";
-/// Waits in C for a lock, for up to 20 seconds. The call keeps Python's lock, and a signal does not end it.
+/// Waits in C for a lock, for up to 20 seconds. The call holds Python's GIL, and a signal does not end it.
 const IN_C: &str = "held(20)\ntime.sleep(600)\nprint('nev' + 'er')";
 const LOST: &str = "The kernel's state was lost: variables and imports are gone.";
 
-/// A lock in a file, which one program waits for in C until another one opens it.
+/// A lock in a file. One program waits for it in C until another releases it.
 struct Lock(PathBuf);
 
 impl Lock {
-    /// A lock that is taken, and a function `held` in a session that waits for it.
+    /// Takes the lock, and defines the function `held` in a session, which waits for it.
     async fn new(bed: &Bed) -> Lock {
         let lock = Lock(bed.scratch.path().join("lock"));
         let code = "import ctypes, mmap, time\nfile = open(LOCK, 'w+b')\nfile.truncate(4096)\n\
@@ -37,7 +37,7 @@ impl Lock {
         lock
     }
 
-    /// Returns when a program waits for it, by the lock's own word: 2 says that one does.
+    /// Waits until a program waits for the lock: its word is 2 then.
     async fn until_waited_for(&self) {
         until(|| std::fs::read(&self.0).is_ok_and(|bytes| bytes.starts_with(&[2, 0, 0, 0]))).await;
     }
@@ -97,7 +97,7 @@ async fn code_that_does_not_stop_is_killed_where_that_is_the_rule() {
     for backend in BOTH {
         let bed = Bed::new(backend);
         let mut call = bed.call("s", &[DEAF]);
-        // Time enough to become deaf, on a busy machine too.
+        // Enough time to install the signal handler, even on a busy machine.
         (call.rules.limit, call.rules.grace) = (Limit::Given(Duration::from_secs(5)), Duration::from_secs(1));
         call.rules.on_stuck = Some(OnStuck::Kill);
         let ticket = bed.sessions.call(call);
@@ -115,7 +115,7 @@ async fn code_that_does_not_stop_is_killed_where_that_is_the_rule() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_interrupt_never_costs_the_state_however_late_the_code_stops() {
+async fn an_interrupt_keeps_the_state_even_if_the_code_stops_late() {
     for backend in ALL {
         let bed = Bed::new(backend);
         bed.run("s", "precious = 42").await;
@@ -127,7 +127,7 @@ async fn an_interrupt_never_costs_the_state_however_late_the_code_stops() {
              os.path.exists({enough:?}):\n            time.sleep(0.01)\n        break\n    except \
              KeyboardInterrupt:\n        pass"
         );
-        // A gateway may pass the interrupt on when the call in C is over; then it ends the sleep behind it.
+        // A gateway may forward the interrupt after the call in C; it then ends the sleep.
         for code in [IN_C, &catches] {
             let mut call = bed.call("s", &[code]);
             call.rules.grace = Duration::from_millis(50);
@@ -226,7 +226,7 @@ async fn a_cancel_interrupts_and_the_state_survives() {
 }
 
 #[tokio::test]
-async fn a_restart_and_a_stop_end_what_runs_and_leave_no_process() {
+async fn restart_and_stop_end_running_code_and_leave_no_process() {
     for backend in BOTH {
         let bed = Bed::new(backend);
         let (running, waiting) = (bed.start("s", SLEEP), bed.start("s", "print('x' in globals())"));
@@ -248,11 +248,11 @@ async fn a_restart_and_a_stop_end_what_runs_and_leave_no_process() {
 }
 
 #[tokio::test]
-async fn a_kernel_for_one_call_is_gone_after_it_whatever_came_of_the_call() {
+async fn a_kernel_for_one_call_is_gone_after_any_outcome() {
     for backend in BOTH {
         let bed = Bed::new(backend);
         let per_call = |code: &str| {
-            // Whole or not at all: a limit may come at any moment.
+            // Written by rename, because the limit may strike at any moment.
             let tells = "import os; open('new', 'w').write(str(os.getpid())); os.replace('new', 'pid')";
             let mut call = bed.call("s", &[&format!("{tells}\n{code}")]);
             (call.rules.mode, call.rules.grace) = (KernelMode::PerCall, LONG);

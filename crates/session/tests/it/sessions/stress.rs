@@ -1,4 +1,4 @@
-//! Many sessions at once, with cancels, resets, kills and ends at any moment.
+//! Many concurrent sessions, with random cancels, resets, kills and stops.
 
 use cellist_session::sessions::{Policy, SessionError, Sessions, Ticket};
 use testkit::until;
@@ -8,7 +8,7 @@ use super::bed::{Backend, Bed, in_time, is_alive};
 const SESSIONS: u64 = 6;
 const CALLS: u64 = 25;
 
-/// Numbers that look random and are the same every time.
+/// Deterministic pseudo-random numbers.
 struct Dice(u64);
 
 impl Dice {
@@ -20,7 +20,7 @@ impl Dice {
     }
 }
 
-/// Calls again and again in one session and disturbs what it called. Returns all tickets.
+/// Makes calls in one session and disturbs them. Returns all tickets.
 async fn disturb(bed: &Bed, sessions: &Sessions, number: u64) -> Vec<Ticket> {
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15 ^ (number + 1));
     let session = format!("s{number}");
@@ -43,7 +43,7 @@ async fn disturb(bed: &Bed, sessions: &Sessions, number: u64) -> Vec<Ticket> {
                 let view = sessions.list().into_iter().find(|view| view.id == session);
                 if let Some(pid) = view.and_then(|view| view.pid).filter(|pid| is_alive(*pid)) {
                     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
-                    // It may have gone by now.
+                    // The process may already be gone.
                     let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
                 }
             }
@@ -52,7 +52,7 @@ async fn disturb(bed: &Bed, sessions: &Sessions, number: u64) -> Vec<Ticket> {
             _ => {}
         }
         if endless {
-            // Nobody else will.
+            // No other task interrupts it.
             ticket.canceller().interrupt();
         }
         if dice.roll(2) == 0 {
@@ -63,7 +63,7 @@ async fn disturb(bed: &Bed, sessions: &Sessions, number: u64) -> Vec<Ticket> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_happens_to_many_sessions_every_call_is_answered_and_no_process_is_left() {
+async fn disturbed_sessions_answer_every_call_and_leave_no_process() {
     let bed = Bed::with(Backend::Runner, Policy { max_sessions: 4, ..Policy::default() });
     let workers = (0..SESSIONS).map(|number| disturb(&bed, &bed.sessions, number));
     let mut answered = 0;

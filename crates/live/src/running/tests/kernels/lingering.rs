@@ -1,19 +1,19 @@
-//! A kernel whose code goes on printing after its execution: each line `after TEXT` is late output.
+//! A kernel that prints after the end of its execution: each line `after TEXT` is late output.
 
 use cellist_kernel::{Event, Execution, ExecutionId, Future, Identity, Kernel, Request, Result, State};
 use cellist_output::StreamName;
 use tokio::sync::{Mutex, mpsc, watch};
 
-use super::told::Told;
+use super::scripted_kernel::ScriptedKernel;
 
 pub(super) struct Lingering {
-    kernel: Told,
+    kernel: ScriptedKernel,
     prints: mpsc::UnboundedSender<Event>,
     printed: Mutex<mpsc::UnboundedReceiver<Event>>,
 }
 
 impl Lingering {
-    pub(super) fn new(kernel: Told) -> Lingering {
+    pub(super) fn new(kernel: ScriptedKernel) -> Lingering {
         let (prints, printed) = mpsc::unbounded_channel();
         Lingering { kernel, prints, printed: Mutex::new(printed) }
     }

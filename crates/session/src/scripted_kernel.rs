@@ -1,4 +1,4 @@
-//! A kernel for tests that does what it is told.
+//! A scripted kernel for tests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,22 +11,22 @@ use cellist_kernel::{
 use cellist_output::{MimeBundle, RawJson, StreamName};
 use tokio::sync::{mpsc, watch};
 
-/// A kernel whose code is a list of words that say what happens.
-pub(crate) struct Told {
+/// A kernel whose code is a script: each line names an event to send.
+pub(crate) struct ScriptedKernel {
     count: AtomicU64,
     pub(crate) running: Mutex<Option<mpsc::Sender<Event>>>,
     /// Whether it ignores interrupts.
     pub(crate) deaf: bool,
-    /// Whether it answers no questions.
+    /// Whether it does not answer requests.
     pub(crate) silent: bool,
-    /// All code that it was given.
+    /// All code it was given.
     pub(crate) heard: Arc<Mutex<Vec<String>>>,
     pub(crate) state: Arc<watch::Sender<State>>,
 }
 
-impl Told {
-    pub(crate) fn new() -> Told {
-        Told {
+impl ScriptedKernel {
+    pub(crate) fn new() -> ScriptedKernel {
+        ScriptedKernel {
             count: AtomicU64::new(0),
             running: Mutex::new(None),
             deaf: false,
@@ -66,7 +66,7 @@ fn stream(name: StreamName, text: &str, late: bool) -> Event {
     Event::Stream { name, bytes: format!("{text}\n").into_bytes().into(), late }
 }
 
-impl Kernel for Told {
+impl Kernel for ScriptedKernel {
     fn identity(&self) -> Identity {
         Identity {
             backend: Backend::Scripted,
@@ -91,7 +91,8 @@ impl Kernel for Told {
             }
             let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
             let (sender, events) = mpsc::channel(64);
-            let told: Vec<Event> = request.code.lines().filter_map(|word| Told::event(word, count)).collect();
+            let told: Vec<Event> =
+                request.code.lines().filter_map(|word| ScriptedKernel::event(word, count)).collect();
             let failed = told.iter().any(|event| matches!(event, Event::Error { .. }));
             let ended = told.iter().any(|event| matches!(event, Event::Died(_)));
             let _ = sender.send(Event::Started { execution_count: Some(count) }).await;

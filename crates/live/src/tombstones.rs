@@ -1,4 +1,4 @@
-//! Where cells stood that are gone, so that what refers to them still finds a place.
+//! Positions of deleted cells, so that references to them still find a place.
 
 use std::collections::HashMap;
 
@@ -6,12 +6,12 @@ use cellist_notebook::{CellId, Notebook};
 
 use super::act::Act;
 
-/// For each cell that is gone, the one that stood before it.
+/// For each deleted cell, the cell before it.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Graves(HashMap<CellId, Option<CellId>>);
+pub(crate) struct CellTombstones(HashMap<CellId, Option<CellId>>);
 
-impl Graves {
-    /// Takes note of what was done.
+impl CellTombstones {
+    /// Records an act.
     pub(crate) fn note(&mut self, act: &Act) {
         match act {
             Act::Deleted { cell, after, .. } => drop(self.0.insert(cell.clone(), after.clone())),
@@ -26,16 +26,16 @@ impl Graves {
         }
     }
 
-    /// Whether a cell of this name was there and is gone.
+    /// Whether a cell of this id was deleted.
     pub(crate) fn knows(&self, cell: &CellId) -> bool {
         self.0.contains_key(cell)
     }
 
-    /// The place behind a cell, or the first one. Where the cell is gone, behind what stood before it; `None`
-    /// where it was never there.
+    /// Returns the index after a cell, or 0. After a deleted cell, uses the cell before it; `None` if the cell
+    /// never existed.
     pub(crate) fn place(&self, notebook: &Notebook, after: Option<&CellId>) -> Option<usize> {
         let mut anchor = after;
-        // Each was there when the one before it in the chain went, so that the chain has an end.
+        // Each cell existed when the one before it in the chain was deleted, so the chain ends.
         for _ in 0..=self.0.len() {
             match anchor {
                 None => return Some(0),

@@ -1,4 +1,4 @@
-//! Work for a session between two calls: completion, inspection, and late output for its notebook.
+//! Requests between two calls: completion, inspection, and delivery of late output.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use tokio::time::timeout;
 
 use crate::execution::Cancel;
 
-/// How long a kernel may take. Who types has gone on by then.
+/// Timeout of a lookup. By then, the user has typed on.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What is looked up. Who asked is told nothing where the kernel does not say.
-pub(super) enum Look {
+/// A lookup. If the kernel does not answer, the sender is dropped without a reply.
+pub(super) enum Lookup {
     Complete {
         code: String,
         cursor: usize,
@@ -23,27 +23,27 @@ pub(super) enum Look {
         cursor: usize,
         answer: oneshot::Sender<Inspection>,
     },
-    /// Late output that has come so far goes to the notebook.
+    /// Deliver the late output received so far.
     Late(oneshot::Sender<()>),
 }
 
-impl Look {
-    /// Looks it up, unless the session is needed for something else.
+impl Lookup {
+    /// Asks the kernel, unless the session is cancelled first.
     pub(super) async fn carry_out(self, kernel: &dyn Kernel, cancel: &mut Cancel) {
         let look = async {
             match self {
-                Look::Complete { code, cursor, answer } => {
+                Lookup::Complete { code, cursor, answer } => {
                     if let Ok(found) = kernel.complete(&code, cursor).await {
                         let _ = answer.send(found);
                     }
                 }
-                Look::Inspect { code, cursor, answer } => {
+                Lookup::Inspect { code, cursor, answer } => {
                     if let Ok(found) = kernel.inspect(&code, cursor, false).await {
                         let _ = answer.send(found);
                     }
                 }
-                // The task of the session has done it.
-                Look::Late(_) => {}
+                // The session task handles it.
+                Lookup::Late(_) => {}
             }
         };
         tokio::select! {

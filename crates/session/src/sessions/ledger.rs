@@ -1,4 +1,4 @@
-//! The sessions that have given results, written down so that a later host can say that their state is gone.
+//! The ledger of sessions with results. A later host reads it to report that their state is gone.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,32 +12,32 @@ use serde::{Deserialize, Serialize};
 use super::key::SessionKey;
 
 const FILE: &str = "sessions.json";
-/// Who comes back later than this does not count on anything.
+/// Entries older than this are dropped.
 const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// More are not written down.
+/// Maximum number of entries.
 const MOST: usize = 500;
 
-/// The sessions, with the time of their last first result, in milliseconds since 1970.
+/// The sessions, each with the time of its first result in milliseconds since 1970.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct SessionLedger {
     path: Option<PathBuf>,
     sessions: BTreeMap<SessionKey, u64>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Entry {
+struct LedgerEntry {
     #[serde(flatten)]
     key: SessionKey,
     told_ms: u64,
 }
 
-impl Known {
-    /// Those that an earlier host has written down. Without any, or where they cannot be read, there are none.
-    pub(super) fn load(home: &Home, now: u64) -> Known {
+impl SessionLedger {
+    /// Loads the ledger of an earlier host. A missing or invalid file is an empty ledger.
+    pub(super) fn load(home: &Home, now: u64) -> SessionLedger {
         let path = home.path().join(FILE);
         let read = std::fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        let entries: Vec<Entry> = read.unwrap_or_default();
-        let mut known = Known { path: Some(path), sessions: BTreeMap::new() };
+        let entries: Vec<LedgerEntry> = read.unwrap_or_default();
+        let mut known = SessionLedger { path: Some(path), sessions: BTreeMap::new() };
         known.sessions.extend(entries.into_iter().map(|entry| (entry.key, entry.told_ms)));
         known.forget(now);
         known
@@ -47,14 +47,14 @@ impl Known {
         self.sessions.keys()
     }
 
-    /// A session has given a result. Best effort: who cannot write it down says nothing later.
+    /// Adds a session. Best effort: a failed write only loses a later notice.
     pub(super) fn add(&mut self, key: &SessionKey, now: u64) {
         let Some(path) = &self.path else { return };
         self.sessions.insert(key.clone(), now);
         let path = path.clone();
         self.forget(now);
         let entries =
-            self.sessions.iter().map(|(key, told_ms)| Entry { key: key.clone(), told_ms: *told_ms });
+            self.sessions.iter().map(|(key, told_ms)| LedgerEntry { key: key.clone(), told_ms: *told_ms });
         let saved = serde_json::to_vec(&entries.collect::<Vec<_>>()).map_err(Into::into);
         let _ = saved.and_then(|text| save_private(&path, &text));
     }
@@ -79,12 +79,13 @@ mod tests {
     const DAY: u64 = 24 * 60 * 60 * 1000;
 
     #[test]
-    fn what_was_known_is_known_to_the_next_for_a_week() {
+    fn the_ledger_remembers_sessions_for_a_week() {
         let scratch = Scratch::new();
         let home = Home::at(scratch.path());
-        let keys =
-            |now| -> Vec<String> { Known::load(&home, now).keys().map(|key| key.id.clone()).collect() };
-        let mut known = Known::load(&home, 10 * DAY);
+        let keys = |now| -> Vec<String> {
+            SessionLedger::load(&home, now).keys().map(|key| key.id.clone()).collect()
+        };
+        let mut known = SessionLedger::load(&home, 10 * DAY);
         known.add(&SessionKey::new("a", "/"), 10 * DAY);
         known.add(&SessionKey::new("b", "/"), 15 * DAY);
         assert_eq!(keys(15 * DAY), ["a", "b"]);
@@ -97,12 +98,12 @@ mod tests {
         let scratch = Scratch::new();
         let home = Home::at(scratch.path());
         scratch.write(FILE, "{");
-        let mut known = Known::load(&home, 1);
+        let mut known = SessionLedger::load(&home, 1);
         assert_eq!(known.keys().count(), 0);
         for number in 0..MOST as u64 + 5 {
             known.add(&SessionKey::new(number.to_string(), "/"), number);
         }
-        assert_eq!(Known::load(&home, 600).keys().count(), MOST);
+        assert_eq!(SessionLedger::load(&home, 600).keys().count(), MOST);
         assert!(known.keys().all(|key| key.id.parse::<u64>().unwrap() >= 5));
     }
 }
