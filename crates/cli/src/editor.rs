@@ -15,7 +15,7 @@ use tokio::runtime::Builder;
 
 use crate::command::exec::working_folder;
 use crate::error::CliError;
-use crate::host::ours;
+use crate::host::user_host;
 use crate::kernel::KernelFlags;
 use crate::notebook_access::files;
 use crate::settings::settings_in;
@@ -117,11 +117,11 @@ fn ask_host(request: Request) -> Option<Reply> {
     // Mostly nobody has registered, and this look is all that it costs.
     Host::place(&Home::from_env()).said::<Address>()?;
     let runtime = Builder::new_current_thread().enable_all().build().ok()?;
-    runtime.block_on(async { HostClient::attach(&ours()).await.ok()?.ask(request).await.ok() })
+    runtime.block_on(async { HostClient::attach(&user_host()).await.ok()?.ask(request).await.ok() })
 }
 
 /// Why no notebook is worked on, for people.
-pub(crate) fn why_off(editor: &EditorState) -> &'static str {
+pub(crate) fn notebook_mode_off_reason(editor: &EditorState) -> &'static str {
     match (editor.attached.is_empty(), &editor.active) {
         (true, None) => "Notebook mode is off: no notebook is attached, and none is active.",
         (true, Some(_)) => "Notebook mode is off: the active notebook is not attached.",

@@ -14,26 +14,26 @@ const LARGEST: u64 = 512 * 1024 * 1024;
 
 /// Where content comes from.
 #[derive(Clone, Debug)]
-pub(crate) enum Content {
+pub(crate) enum InputSource {
     /// A file.
     File(PathBuf),
     /// Standard input, unless that is a terminal.
     Stdin,
 }
 
-impl Content {
+impl InputSource {
     /// A file by its name, where `-` means standard input, as no name does.
-    pub(crate) fn of_file(path: Option<PathBuf>) -> Content {
+    pub(crate) fn of_file(path: Option<PathBuf>) -> InputSource {
         match path {
-            Some(path) if path != Path::new("-") => Content::File(path),
-            Some(_) | None => Content::Stdin,
+            Some(path) if path != Path::new("-") => InputSource::File(path),
+            Some(_) | None => InputSource::Stdin,
         }
     }
 
     /// The content, whatever bytes it holds. `action` is what wants it.
     pub(crate) fn bytes(&self, action: &'static str) -> Result<Vec<u8>, CliError> {
         match self {
-            Content::File(path) => {
+            InputSource::File(path) => {
                 files::check_look(path)?;
                 File::open(path)
                     .and_then(|file| {
@@ -43,8 +43,8 @@ impl Content {
                     .map_err(|error| CliError::unreadable(path, &error))?
                     .ok_or_else(|| too_large(&path.display().to_string()))
             }
-            Content::Stdin if io::stdin().is_terminal() => Err(missing(action)),
-            Content::Stdin => read_bounded(io::stdin().lock(), 0)
+            InputSource::Stdin if io::stdin().is_terminal() => Err(missing(action)),
+            InputSource::Stdin => read_bounded(io::stdin().lock(), 0)
                 .map_err(|error| CliError::unreadable(Path::new("standard input"), &error))?
                 .ok_or_else(|| too_large("standard input")),
         }
@@ -59,8 +59,8 @@ impl Content {
     /// What to call it in messages.
     pub(crate) fn name(&self) -> String {
         match self {
-            Content::File(path) => path.display().to_string(),
-            Content::Stdin => "standard input".into(),
+            InputSource::File(path) => path.display().to_string(),
+            InputSource::Stdin => "standard input".into(),
         }
     }
 }

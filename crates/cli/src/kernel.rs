@@ -17,7 +17,7 @@ use crate::settings::settings_in;
 pub(crate) struct KernelFlags {
     /// The way to run code; without it, what python.backend says
     #[arg(long, value_enum, value_name = "BACKEND", display_order = 500)]
-    backend: Option<Backend>,
+    backend: Option<BackendFlag>,
     /// The Python to use: a program, or the folder of an environment
     #[arg(long, value_name = "PATH", display_order = 502)]
     python: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub(crate) struct KernelFlags {
 
 /// Which kernel, where one in particular is meant.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Particular {
+pub(crate) struct KernelChoiceFlags {
     /// A kernel by name; see `cellist kernels`
     #[arg(long, value_name = "NAME", display_order = 501)]
     pub(crate) kernel: Option<String>,
@@ -51,7 +51,7 @@ pub(crate) struct Particular {
     pub(crate) kernel_id: Option<String>,
 }
 
-impl Particular {
+impl KernelChoiceFlags {
     /// Whether one in particular is meant.
     pub(crate) fn is_given(&self) -> bool {
         self.kernel.is_some() || self.kernel_id.is_some()
@@ -77,7 +77,7 @@ impl Particular {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Backend {
+enum BackendFlag {
     /// A kernelspec for other languages, ipykernel where Python has it, else the runner
     Auto,
     /// The embedded runner, which needs nothing but Python
@@ -92,7 +92,7 @@ impl KernelFlags {
     /// Whether anything was said about what is to run the code.
     pub(crate) fn are_given(&self) -> bool {
         let KernelFlags { backend, python, gateway, pass_env, set } = self;
-        let is_chosen = backend.is_some_and(|backend| backend != Backend::Auto);
+        let is_chosen = backend.is_some_and(|backend| backend != BackendFlag::Auto);
         let is_set = set.iter().any(|setting| setting.trim_start().starts_with("python."));
         is_chosen || is_set || python.is_some() || gateway.is_some() || !pass_env.is_empty()
     }
@@ -117,13 +117,13 @@ impl KernelFlags {
     }
 }
 
-impl From<Backend> for BackendWish {
-    fn from(backend: Backend) -> BackendWish {
+impl From<BackendFlag> for BackendWish {
+    fn from(backend: BackendFlag) -> BackendWish {
         match backend {
-            Backend::Auto => BackendWish::Auto,
-            Backend::Runner => BackendWish::Runner,
-            Backend::Jupyter => BackendWish::Jupyter,
-            Backend::Gateway => BackendWish::Gateway,
+            BackendFlag::Auto => BackendWish::Auto,
+            BackendFlag::Runner => BackendWish::Runner,
+            BackendFlag::Jupyter => BackendWish::Jupyter,
+            BackendFlag::Gateway => BackendWish::Gateway,
         }
     }
 }

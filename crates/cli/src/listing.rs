@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use cellist_tui::{Drawn, Side, Table, size, to_terminal, visible};
 
-use crate::paint::{Paint, When, own};
+use crate::paint::{ColourMode, Paint, own};
 
 /// A table for standard output. Without names for its columns it has no head.
 pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
@@ -12,5 +12,5 @@ pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) 
     let head = head.iter().map(|name| (*name).to_owned()).collect();
     let width = if io::stdout().is_terminal() { size().0 } else { usize::MAX };
     let lines = Table { head, rows, sides: vec![Side::Left] }.lines(width);
-    own(&to_terminal(&Drawn { lines, ..Drawn::default() }, Paint::for_stdout(When::Auto).is_on()))
+    own(&to_terminal(&Drawn { lines, ..Drawn::default() }, Paint::for_stdout(ColourMode::Auto).is_on()))
 }

@@ -13,7 +13,7 @@ use clap::ValueEnum;
 
 /// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
+pub(crate) enum ColourMode {
     /// On a terminal, unless NO_COLOR is set.
     #[default]
     Auto,
@@ -41,11 +41,11 @@ pub(crate) struct Paint {
 
 impl Paint {
     /// For standard output. Below git's pager that is a pipe, and git says so in the environment.
-    pub(crate) fn for_stdout(when: When) -> Paint {
+    pub(crate) fn for_stdout(when: ColourMode) -> Paint {
         let on = match when {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => {
+            ColourMode::Always => true,
+            ColourMode::Never => false,
+            ColourMode::Auto => {
                 let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
                 let plain = set("NO_COLOR") || env::var_os("TERM").is_some_and(|term| term == "dumb");
                 !plain && (io::stdout().is_terminal() || set("GIT_PAGER_IN_USE"))

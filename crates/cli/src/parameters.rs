@@ -7,7 +7,7 @@ use cellist_session::parameters::Literal;
 use serde_json::Value;
 
 use crate::error::{CliError, FailureKind};
-use crate::input::Content;
+use crate::input::InputSource;
 
 /// `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub(crate) fn collect(
         None => all.push((name, value)),
     };
     for file in files {
-        let content = Content::of_file(Some(file.clone()));
+        let content = InputSource::of_file(Some(file.clone()));
         let text = content.text("run")?;
         for (name, value) in read(&text).map_err(|error| {
             CliError::input(FailureKind::InvalidParameter, format!("{}: {error}", content.name()))

@@ -15,9 +15,9 @@ use cellist_session::execution::{Bar, CellReport};
 use cellist_session::sessions::Step;
 use cellist_settings::Images;
 
-use crate::answer::{print, print_drawn};
+use crate::output::{print, print_drawn};
 use crate::paint::Paint;
-use live::Live;
+use live::LiveView;
 
 pub(crate) use live::picturing_for;
 
@@ -29,21 +29,21 @@ const FRAME: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// What the thread is told.
-enum Told {
+enum ProgressEvent {
     Started(Step, Instant),
     Finished(Box<CellReport>),
 }
 
 /// What the cell that runs shows now. A newer one takes the place of one that nobody saw.
 #[derive(Clone, Debug, Default)]
-struct Showing {
+struct LiveOutput {
     text: String,
     bar: Option<Bar>,
 }
 
 /// How a run looks.
 #[derive(Clone, Debug)]
-pub(crate) struct Look {
+pub(crate) struct ProgressStyle {
     pub(crate) paint: Paint,
     pub(crate) images: Images,
     /// The language of its code.
@@ -51,11 +51,11 @@ pub(crate) struct Look {
 }
 
 /// Someone to tell a run to, if anyone is watching.
-pub(crate) struct Progress(Option<Shown>);
+pub(crate) struct Progress(Option<ProgressThread>);
 
-struct Shown {
-    tell: Sender<Told>,
-    showing: Arc<Mutex<Option<Showing>>>,
+struct ProgressThread {
+    tell: Sender<ProgressEvent>,
+    showing: Arc<Mutex<Option<LiveOutput>>>,
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
@@ -67,17 +67,17 @@ impl Progress {
     }
 
     /// On standard output: live on a terminal, unless something else writes there too.
-    pub(crate) fn on_stdout(look: Look, alone: bool) -> Progress {
+    pub(crate) fn on_stdout(look: ProgressStyle, alone: bool) -> Progress {
         let (tell, told) = channel();
-        let showing: Arc<Mutex<Option<Showing>>> = Arc::default();
+        let showing: Arc<Mutex<Option<LiveOutput>>> = Arc::default();
         let seen = Arc::clone(&showing);
         let is_live =
             alone && io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let is_over: Arc<AtomicBool> = Arc::default();
         let over = Arc::clone(&is_over);
         let showing_it = move || {
-            let mut view = View {
-                live: is_live.then(|| Live::new(look.paint, look.images, look.language)),
+            let mut view = ProgressView {
+                live: is_live.then(|| LiveView::new(look.paint, look.images, look.language)),
                 paint: look.paint,
             };
             // The answer comes after all of this, and tells of a broken standard output.
@@ -105,12 +105,12 @@ impl Progress {
         };
         // Without a thread nothing is shown until the end.
         let thread = std::thread::Builder::new().spawn(showing_it).ok();
-        Progress(thread.map(|thread| Shown { tell, showing, is_over, thread }))
+        Progress(thread.map(|thread| ProgressThread { tell, showing, is_over, thread }))
     }
 
     /// Waits until all is shown.
     pub(crate) fn end(self) {
-        if let Some(Shown { tell, is_over, thread, .. }) = self.0 {
+        if let Some(ProgressThread { tell, is_over, thread, .. }) = self.0 {
             is_over.store(true, Ordering::Release);
             drop(tell);
             thread.thread().unpark();
@@ -120,51 +120,51 @@ impl Progress {
 }
 
 /// How a run is put into words, or onto a screen.
-struct View {
-    live: Option<Live>,
+struct ProgressView {
+    live: Option<LiveView>,
     paint: Paint,
 }
 
-impl View {
-    fn hear(&mut self, told: Told) -> String {
+impl ProgressView {
+    fn hear(&mut self, told: ProgressEvent) -> String {
         match (told, &mut self.live) {
-            (Told::Started(step, at), Some(live)) => live.start(step, at),
-            (Told::Started(step, _), None) => plain::opening(&step, self.paint),
-            (Told::Finished(report), Some(live)) => live.finish(&report),
-            (Told::Finished(report), None) => plain::closing(&report, self.paint),
+            (ProgressEvent::Started(step, at), Some(live)) => live.start(step, at),
+            (ProgressEvent::Started(step, _), None) => plain::opening(&step, self.paint),
+            (ProgressEvent::Finished(report), Some(live)) => live.finish(&report),
+            (ProgressEvent::Finished(report), None) => plain::closing(&report, self.paint),
         }
     }
 
-    fn draw(&mut self, newest: Option<Showing>) -> String {
+    fn draw(&mut self, newest: Option<LiveOutput>) -> String {
         self.live.as_mut().map(|live| live.draw(newest, Instant::now())).unwrap_or_default()
     }
 
     fn clear(&mut self) -> String {
-        self.live.as_mut().map(Live::clear).unwrap_or_default()
+        self.live.as_mut().map(LiveView::clear).unwrap_or_default()
     }
 }
 
 impl Progress {
     /// A cell begins.
     pub(crate) fn started(&mut self, step: &Step) {
-        if let Some(Shown { tell, showing, .. }) = &self.0 {
+        if let Some(ProgressThread { tell, showing, .. }) = &self.0 {
             showing.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let _ = tell.send(Told::Started(step.clone(), Instant::now()));
+            let _ = tell.send(ProgressEvent::Started(step.clone(), Instant::now()));
         }
     }
 
     /// The cell that runs shows this now.
     pub(crate) fn shows(&mut self, text: String, bar: Option<&Bar>) {
-        if let Some(Shown { showing, .. }) = &self.0 {
-            let newest = Showing { text, bar: bar.cloned() };
+        if let Some(ProgressThread { showing, .. }) = &self.0 {
+            let newest = LiveOutput { text, bar: bar.cloned() };
             *showing.lock().unwrap_or_else(PoisonError::into_inner) = Some(newest);
         }
     }
 
     /// A cell has ended.
     pub(crate) fn finished(&mut self, report: &CellReport) {
-        if let Some(Shown { tell, .. }) = &self.0 {
-            let _ = tell.send(Told::Finished(Box::new(report.clone())));
+        if let Some(ProgressThread { tell, .. }) = &self.0 {
+            let _ = tell.send(ProgressEvent::Finished(Box::new(report.clone())));
         }
     }
 }

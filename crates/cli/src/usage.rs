@@ -4,20 +4,20 @@ use std::env;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::answer::{self, Format};
 use crate::error::{CliError, Exit, FailureKind};
+use crate::output::{self, OutputFormat};
 
 /// Prints help, the version, or what is wrong with the arguments.
-pub(crate) fn deliver(error: &clap::Error) -> Exit {
+pub(crate) fn print_result(error: &clap::Error) -> Exit {
     let text = error.render().to_string();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            let _ = answer::print(text.as_bytes());
+            let _ = output::print(text.as_bytes());
             Exit::Done
         }
-        _ if wants_json() => answer::deliver(Err(in_words(error, &text)), Format::Json),
+        _ if wants_json() => output::print_result(Err(in_words(error, &text)), OutputFormat::Json),
         _ => {
-            answer::print_aside(text.trim_end());
+            output::print_to_stderr(text.trim_end());
             Exit::BadInput
         }
     }

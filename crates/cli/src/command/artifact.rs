@@ -7,8 +7,8 @@ use cellist_settings::Home;
 use cellist_store::artifact::{ArtifactError, Artifacts, Retention};
 use clap::{Args, Subcommand};
 
-use crate::answer::{Answer, Format};
 use crate::error::{CliError, FailureKind};
+use crate::output::{CommandOutput, OutputFormat};
 
 /// List and read artifacts: outputs in full, where a result was cut
 ///
@@ -20,21 +20,24 @@ use crate::error::{CliError, FailureKind};
   cellist artifact list
   cellist artifact read 4t7wq2zn --tail 20
   cellist artifact read 4t7wq2zn --search 'Error|Warning'")]
-pub(crate) struct Arguments {
+pub(crate) struct ArtifactArgs {
     #[command(subcommand)]
-    command: Command,
+    command: ArtifactCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum Command {
-    List(list::Arguments),
-    Read(read::Arguments),
+enum ArtifactCommand {
+    List(list::ArtifactListArgs),
+    Read(read::ArtifactReadArgs),
 }
 
-pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+pub(crate) fn run_artifact_command(
+    arguments: ArtifactArgs,
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
     match arguments.command {
-        Command::List(arguments) => list::run(arguments),
-        Command::Read(arguments) => read::run(arguments, format),
+        ArtifactCommand::List(arguments) => list::list_artifacts(arguments),
+        ArtifactCommand::Read(arguments) => read::read_artifact(arguments, format),
     }
 }
 

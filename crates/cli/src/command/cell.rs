@@ -19,10 +19,10 @@ use cellist_store::{Changed, Missing};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::error::CliError;
-use crate::input::{self, Content};
-use crate::notebook_access::{self, Standalone};
+use crate::input::{self, InputSource};
+use crate::notebook_access::{self, StandaloneFlag};
+use crate::output::CommandOutput;
 
 /// Change cells: edit, insert, delete, move, retype, clear, batch
 ///
@@ -33,47 +33,47 @@ use crate::notebook_access::{self, Standalone};
   cellist cell insert nb.ipynb 0 --type markdown --source '# Title'
   cellist cell edit nb.ipynb 1a2b3c4d --file cell.py
   cellist cell delete nb.ipynb 3 -1              # the last cell, too")]
-pub(crate) struct Arguments {
+pub(crate) struct CellArgs {
     #[command(subcommand)]
-    command: Command,
+    command: CellCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum Command {
-    Edit(edit::Arguments),
-    Insert(insert::Arguments),
-    Delete(delete::Arguments),
-    Move(r#move::Arguments),
-    Retype(retype::Arguments),
-    Clear(clear::Arguments),
-    Batch(batch::Arguments),
+enum CellCommand {
+    Edit(edit::CellEditArgs),
+    Insert(insert::CellInsertArgs),
+    Delete(delete::CellDeleteArgs),
+    Move(r#move::CellMoveArgs),
+    Retype(retype::CellRetypeArgs),
+    Clear(clear::CellClearArgs),
+    Batch(batch::CellBatchArgs),
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn run_cell_command(arguments: CellArgs) -> Result<CommandOutput, CliError> {
     match arguments.command {
-        Command::Edit(arguments) => edit::run(arguments),
-        Command::Insert(arguments) => insert::run(arguments),
-        Command::Delete(arguments) => delete::run(arguments),
-        Command::Move(arguments) => r#move::run(arguments),
-        Command::Retype(arguments) => retype::run(arguments),
-        Command::Clear(arguments) => clear::run(arguments),
-        Command::Batch(arguments) => batch::run(arguments),
+        CellCommand::Edit(arguments) => edit::edit_cell(arguments),
+        CellCommand::Insert(arguments) => insert::insert_cell(arguments),
+        CellCommand::Delete(arguments) => delete::delete_cells(arguments),
+        CellCommand::Move(arguments) => r#move::move_cell(arguments),
+        CellCommand::Retype(arguments) => retype::retype_cell(arguments),
+        CellCommand::Clear(arguments) => clear::clear_cells(arguments),
+        CellCommand::Batch(arguments) => batch::apply_batch(arguments),
     }
 }
 
 /// The revision that a change is based on.
 #[derive(Args, Debug)]
-struct Base {
+struct BaseFlags {
     /// The revision that the change was made for; a file that changed since is merged with
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
     #[command(flatten)]
-    standalone: Standalone,
+    standalone: StandaloneFlag,
 }
 
 /// The source that a cell is given.
 #[derive(Args, Debug)]
-struct Source {
+struct SourceFlags {
     /// The source, exactly
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "file")]
     source: Option<String>,
@@ -83,14 +83,14 @@ struct Source {
     file: Option<PathBuf>,
 }
 
-impl Source {
+impl SourceFlags {
     fn text(self, action: &'static str) -> Result<String, CliError> {
-        let Source { source, file } = self;
+        let SourceFlags { source, file } = self;
         match (source, file) {
             (Some(source), _) => Ok(source),
-            (None, Some(file)) => Content::of_file(Some(file)).text(action).map(without_last_newline),
+            (None, Some(file)) => InputSource::of_file(Some(file)).text(action).map(without_last_newline),
             // Standard input that nobody cared for is often empty, and must not empty a cell.
-            (None, None) => match without_last_newline(Content::Stdin.text(action)?) {
+            (None, None) => match without_last_newline(InputSource::Stdin.text(action)?) {
                 source if source.is_empty() => Err(input::missing(action).with_hint(EMPTY_HINT)),
                 source => Ok(source),
             },
@@ -132,7 +132,7 @@ fn cell_type(text: &str) -> Result<CellType, String> {
 
 /// How many results are told: one as an object of its own, or a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum ResultShape {
     One,
     List,
 }
@@ -140,10 +140,10 @@ enum Told {
 /// Carries out the operations that `build` makes for a notebook as it is, or as it was at the base.
 fn perform(
     path: PathBuf,
-    base: Base,
-    told: Told,
+    base: BaseFlags,
+    told: ResultShape,
     build: impl FnOnce(&Notebook, Option<&Snapshot>) -> notebook::Result<Vec<Operation>>,
-) -> Result<Answer, CliError> {
+) -> Result<CommandOutput, CliError> {
     let notebook = notebook_access::notebook(&path, base.standalone);
     let changed = notebook.change(base.base.into(), Missing::Refuse, |notebook, since| {
         let count = since.map_or(notebook.cells().len(), |since| since.cells.len());
@@ -155,8 +155,8 @@ fn perform(
     let Changed { value: EditResult { outcomes, .. }, notebook, revision, written, notices } = changed;
     let text: String = outcomes.iter().map(|outcome| outcome.sentence() + "\n").collect();
     let mut json = match (told, outcomes.as_slice()) {
-        (Told::One, [outcome]) => outcome_json(outcome),
-        (Told::One | Told::List, outcomes) => json!({
+        (ResultShape::One, [outcome]) => outcome_json(outcome),
+        (ResultShape::One | ResultShape::List, outcomes) => json!({
             "results": outcomes.iter().map(outcome_json).collect::<Vec<_>>(),
             "total_cells": notebook.cells().len(),
         }),
@@ -164,7 +164,7 @@ fn perform(
     json["path"] = path.to_string_lossy().into();
     json["revision"] = revision.to_string().into();
     json["written"] = written.into();
-    Ok(Answer::new(text, json).with_notices(notices))
+    Ok(CommandOutput::new(text, json).with_notices(notices))
 }
 
 fn outcome_json(outcome: &Outcome) -> Value {

@@ -1,9 +1,9 @@
 //! `cellist chat`: a conversation with a model about a notebook, on the terminal or through a pipe.
 
 mod completion;
-mod once;
+mod interactive;
+mod one_shot;
 mod setup;
-mod talk;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use cellist_host::{ChatAsk, ChatReply, HostClient, MessageId, Reply, Request};
 use cellist_tools::Mode;
 use clap::Args;
 
-use crate::answer::{Answer, Format};
 use crate::editor::mode;
 use crate::error::{CliError, FailureKind};
-use crate::host::{self, Reach, unexpected};
-use crate::input::Content;
+use crate::host::{self, HostAccess, unexpected};
+use crate::input::InputSource;
 use crate::kernel::KernelFlags;
-use setup::Setup;
+use crate::output::{CommandOutput, OutputFormat};
+use setup::ChatSetup;
 
 /// Talk with a model about a notebook
 ///
@@ -42,7 +42,7 @@ use setup::Setup;
   cellist chat nb.ipynb
   cellist chat nb.ipynb --mode ask 'What does the last cell do?'
   echo 'Plot the result.' | cellist chat nb.ipynb --yes")]
-pub(crate) struct Arguments {
+pub(crate) struct ChatArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
@@ -74,23 +74,26 @@ pub(crate) struct Arguments {
     flags: KernelFlags,
 }
 
-pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
-    let setup = Setup::of(&arguments)?;
+pub(crate) fn chat_about_notebook(
+    arguments: ChatArgs,
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
+    let setup = ChatSetup::of(&arguments)?;
     let is_seen = io::stdin().is_terminal() && io::stdout().is_terminal();
     let message = match &arguments.message {
         Some(message) => Some(message.clone()),
-        None if is_seen && format == Format::People => None,
-        None => Some(Content::Stdin.text("chat")?),
+        None if is_seen && format == OutputFormat::Text => None,
+        None => Some(InputSource::Stdin.text("chat")?),
     };
     if message.as_ref().is_some_and(|message| message.trim().is_empty()) {
         return Err(CliError::input(FailureKind::NoMessage, "there is no message")
             .with_hint("give one behind the notebook, or through a pipe"));
     }
-    host::wait(async {
-        let reach = Reach::open(arguments.standalone, &setup.settings, &arguments.flags).await?;
+    host::block_on(async {
+        let reach = HostAccess::open(arguments.standalone, &setup.settings, &arguments.flags).await?;
         let told = match message {
-            Some(message) => once::answer(reach.client(), &setup, &message, arguments.new, format).await,
-            None => talk::talk(reach.client(), &setup, arguments.new).await,
+            Some(message) => one_shot::answer(reach.client(), &setup, &message, arguments.new, format).await,
+            None => interactive::talk(reach.client(), &setup, arguments.new).await,
         };
         reach.close().await;
         told
@@ -106,7 +109,7 @@ async fn chat(client: &HostClient, ask: ChatAsk) -> Result<ChatReply, CliError> 
 }
 
 /// The conversation about the notebook: its name, and how much was told in it.
-async fn open(client: &HostClient, setup: &Setup, is_new: bool) -> Result<(String, usize), CliError> {
+async fn open(client: &HostClient, setup: &ChatSetup, is_new: bool) -> Result<(String, usize), CliError> {
     match chat(client, ChatAsk::Open { notebook: setup.notebook.clone(), cell: None, is_new }).await? {
         ChatReply::Open { chat, told } => Ok((chat, told)),
         other => Err(unexpected(&Reply::Chat(other))),

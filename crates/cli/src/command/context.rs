@@ -3,9 +3,9 @@
 use cellist_tools::context::off;
 use clap::Args;
 
-use crate::answer::Answer;
-use crate::editor::{EditorFlags, why_off};
+use crate::editor::{EditorFlags, notebook_mode_off_reason};
 use crate::error::CliError;
+use crate::output::CommandOutput;
 
 /// Show what an agent is told about a notebook
 ///
@@ -16,15 +16,15 @@ use crate::error::CliError;
 #[command(after_help = "Examples:
   cellist context --attach nb.ipynb --active nb.ipynb
   cellist context --attach nb.ipynb --active nb.ipynb --select 3 --editing 4 --json")]
-pub(crate) struct Arguments {
+pub(crate) struct ContextArgs {
     #[command(flatten)]
     flags: EditorFlags,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn show_context(arguments: ContextArgs) -> Result<CommandOutput, CliError> {
     let editor = arguments.flags.editor(&[])?;
     Ok(match arguments.flags.context(&editor)? {
-        Some(context) => Answer::new(context.text, context.json),
-        None => Answer::new(format!("{}\n", why_off(&editor)), off()),
+        Some(context) => CommandOutput::new(context.text, context.json),
+        None => CommandOutput::new(format!("{}\n", notebook_mode_off_reason(&editor)), off()),
     })
 }

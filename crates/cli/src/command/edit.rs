@@ -8,11 +8,11 @@ use cellist_notebook::{self as notebook, Revision, Selector, replace_once, utf8}
 use cellist_store::{Missing, Problem};
 use clap::Args;
 
-use crate::answer::Answer;
+use crate::edit_report;
 use crate::error::CliError;
-use crate::input::Content;
-use crate::notebook_access::{self, Standalone, Target};
-use crate::report;
+use crate::input::InputSource;
+use crate::notebook_access::{self, PathTarget, StandaloneFlag};
+use crate::output::CommandOutput;
 
 /// How often an edit of the JSON is made anew because the file was changed while it was made.
 const ATTEMPTS: usize = 10;
@@ -27,7 +27,7 @@ const ATTEMPTS: usize = 10;
   cellist edit nb.ipynb --old 'x = 1' --new 'x = 2'
   cellist edit nb.ipynb --old-file before.txt --new-file after.txt
   cellist edit nb.ipynb:raw --old '\"python3\"' --new '\"python3.13\"'  # the JSON")]
-pub(crate) struct Arguments {
+pub(crate) struct EditArgs {
     /// The notebook; with :raw behind it, its JSON
     #[arg(value_name = "NB[:raw]")]
     notebook: OsString,
@@ -47,14 +47,14 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
     #[command(flatten)]
-    standalone: Standalone,
+    standalone: StandaloneFlag,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let target = Target::parse(&arguments.notebook)?;
+pub(crate) fn edit_notebook(arguments: EditArgs) -> Result<CommandOutput, CliError> {
+    let target = PathTarget::parse(&arguments.notebook)?;
     let given = |text: Option<String>, file: Option<PathBuf>| match text {
         Some(text) => Ok(text),
-        None => Content::of_file(file).text("edit"),
+        None => InputSource::of_file(file).text("edit"),
     };
     let old = given(arguments.old, arguments.old_file)?;
     let new = given(arguments.new, arguments.new_file)?;
@@ -68,18 +68,18 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 
 fn edit_text(
     notebook: &NotebookHandle,
-    target: &Target,
+    target: &PathTarget,
     old: String,
     new: String,
     base: Option<Revision>,
-) -> Result<Answer, CliError> {
+) -> Result<CommandOutput, CliError> {
     target.check_name()?;
     let missing = if old.is_empty() { Missing::StartEmpty } else { Missing::Refuse };
     let changed = notebook
         .change(base.into(), missing, |_, _| Ok(NotebookEdit::Replace { old, new }))
         .map_err(explain_empty)?;
     notebook.keep(&changed.notebook);
-    Ok(report::applied(&target.path, changed))
+    Ok(edit_report::for_edit(&target.path, changed))
 }
 
 fn edit_raw(
@@ -88,7 +88,7 @@ fn edit_raw(
     old: &str,
     new: &str,
     base: Option<Revision>,
-) -> Result<Answer, CliError> {
+) -> Result<CommandOutput, CliError> {
     let refused = |error: notebook::Error| cellist_store::Error::new(path, error);
     for attempt in 1.. {
         let bytes = notebook.read_bytes()?;
@@ -100,7 +100,7 @@ fn edit_raw(
             changed => {
                 let changed = changed?;
                 notebook.keep(&changed.notebook);
-                return Ok(report::replaced(path, changed));
+                return Ok(edit_report::for_overwrite(path, changed));
             }
         }
     }

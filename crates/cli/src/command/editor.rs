@@ -7,10 +7,10 @@ use cellist_tools::{EditorReport, EditorSelection, EditorState};
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
-use crate::editor::{real, why_off};
+use crate::editor::{notebook_mode_off_reason, real};
 use crate::error::CliError;
 use crate::host::{self, unexpected};
+use crate::output::CommandOutput;
 
 /// Report what is in front of a person, for agents to work on
 ///
@@ -24,7 +24,7 @@ use crate::host::{self, unexpected};
   cellist editor nb.ipynb --detach
   cellist editor --none
   cellist editor")]
-pub(crate) struct Arguments {
+pub(crate) struct EditorArgs {
     /// The notebook in the active editor
     #[arg(value_name = "NB")]
     notebook: Option<PathBuf>,
@@ -45,22 +45,22 @@ pub(crate) struct Arguments {
     none: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn report_editor(arguments: EditorArgs) -> Result<CommandOutput, CliError> {
     let report = arguments.report()?;
-    let editor = host::wait(async {
-        let client = host::attached().await?;
+    let editor = host::block_on(async {
+        let client = host::attach_or_start().await?;
         match client.ask(Request::Editor(report.map(Box::new))).await? {
             Reply::Editor(editor) => Ok(*editor),
             other => Err(unexpected(&other)),
         }
     })?;
-    Ok(Answer::new(
+    Ok(CommandOutput::new(
         for_people(&editor),
         json!({ "editor": editor, "notebookMode": editor.notebook().is_some() }),
     ))
 }
 
-impl Arguments {
+impl EditorArgs {
     fn report(&self) -> Result<Option<EditorReport>, CliError> {
         let Some(notebook) = &self.notebook else {
             return Ok(self.none.then(EditorReport::default));
@@ -79,6 +79,6 @@ impl Arguments {
 fn for_people(editor: &EditorState) -> String {
     match editor.notebook() {
         Some(path) => format!("Notebook mode is on: {} is attached and active.\n", path.display()),
-        None => format!("{}\n", why_off(editor)),
+        None => format!("{}\n", notebook_mode_off_reason(editor)),
     }
 }

@@ -16,18 +16,18 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 
-use crate::answer::{Answer, Format, print_aside};
 use crate::clock::seconds;
-use crate::command::run::on_what;
+use crate::command::run::kernel_description;
 use crate::error::{CliError, Exit, FailureKind};
-use crate::host::{self, Reach};
-use crate::input::Content;
-use crate::interrupts;
-use crate::kernel::{KernelFlags, Particular};
-use crate::paint::{Paint, When, own};
-use crate::progress::{Look, Progress};
+use crate::host::{self, HostAccess};
+use crate::input::InputSource;
+use crate::kernel::{KernelChoiceFlags, KernelFlags};
+use crate::output::{CommandOutput, OutputFormat, print_to_stderr};
+use crate::paint::{ColourMode, Paint, own};
+use crate::progress::{Progress, ProgressStyle};
 use crate::settings::limits;
-use crate::waiting::Waiting;
+use crate::signals;
+use crate::spinner::Spinner;
 
 /// The limits of a time limit, and what it is when nothing is said.
 const SHORTEST: Duration = Duration::from_secs(1);
@@ -49,7 +49,7 @@ const USUAL: Duration = Duration::from_secs(30);
   cellist exec -f script.py --cwd data --timeout 120
   cellist exec --session work 'x = 1'; cellist exec --session work 'print(x)'
   echo 'print(1)' | cellist exec -")]
-pub(crate) struct Arguments {
+pub(crate) struct ExecArgs {
     /// The code; `-` reads it from standard input. Code that begins with `-` stands behind `--`
     #[arg(value_name = "CODE", conflicts_with = "file")]
     code: Option<String>,
@@ -72,28 +72,28 @@ pub(crate) struct Arguments {
     #[arg(long)]
     standalone: bool,
     #[command(flatten)]
-    particular: Particular,
+    particular: KernelChoiceFlags,
     #[command(flatten)]
     flags: KernelFlags,
 }
 
-pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+pub(crate) fn exec_code(arguments: ExecArgs, format: OutputFormat) -> Result<CommandOutput, CliError> {
     let code = arguments.code()?;
-    let place = Place::of(&arguments)?;
+    let place = ExecSession::of(&arguments)?;
     let settings = arguments.flags.settings(&place.here)?.settings;
-    let view = View::new(&settings, format);
+    let view = ExecView::new(&settings, format);
     let call = arguments.call(&settings, place, code, &view)?;
     let is_lone = arguments.session.is_none();
-    let (started, report) = host::wait(async {
+    let (started, report) = host::block_on(async {
         let (canceller, mut cancel) = Cancel::channel();
         match is_lone {
-            true => interrupts::hand_on(&canceller),
-            false => interrupts::hand_on_stops(&canceller),
+            true => signals::cancel_on_signals(&canceller),
+            false => signals::cancel_on_stop_signals(&canceller),
         }
         let reach = match is_lone {
-            true => Reach::for_run(&settings, &arguments.flags),
+            true => HostAccess::for_run(&settings, &arguments.flags),
             false => tokio::select! {
-                reach = Reach::open(arguments.standalone, &settings, &arguments.flags) => reach?,
+                reach = HostAccess::open(arguments.standalone, &settings, &arguments.flags) => reach?,
                 () = cancel.asked() => return Err(CliError::interrupted()),
             },
         };
@@ -110,7 +110,7 @@ async fn carry_out(
     call: CallRequest,
     is_lone: bool,
     cancel: &mut Cancel,
-    view: &View,
+    view: &ExecView,
 ) -> Result<(Option<StartedKernel>, CallReport), CliError> {
     let started = match is_lone {
         true => Some(start(client, &call, cancel).await?),
@@ -140,7 +140,7 @@ pub(crate) async fn start(
     call: &CallRequest,
     cancel: &mut Cancel,
 ) -> Result<StartedKernel, CliError> {
-    let waiting = Waiting::new("looking for Python");
+    let waiting = Spinner::new("looking for Python");
     let pending = client.begin(Request::Start(Box::new(call.clone())));
     let show = |event: &Event| {
         if let Event::Starting(kernel) = event {
@@ -193,18 +193,22 @@ fn show(progress: &mut Progress, view: &CallView) {
 }
 
 /// The answer, after a line that names the kernel.
-fn told(mut report: CallReport, started: Option<StartedKernel>, format: Format) -> Result<Answer, CliError> {
+fn told(
+    mut report: CallReport,
+    started: Option<StartedKernel>,
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
     if report.cells.is_empty() {
         let why = report.notices.pop().unwrap_or_else(|| "nothing ran".into());
         return Err(CliError::new(FailureKind::Interrupted, Exit::Interrupted, why));
     }
     let cell = report.cells.swap_remove(0).report;
     let kernel = match &started {
-        Some(started) => on_what(&started.identity),
+        Some(started) => kernel_description(&started.identity),
         None => format!("{} · session {}", kernel_of(&cell.kernel), report.session.id),
     };
-    if format == Format::People {
-        print_aside(&format!("[{kernel}]"));
+    if format == OutputFormat::Text {
+        print_to_stderr(&format!("[{kernel}]"));
     }
     let Some(started) = started else {
         let mut answer = answer(cell, report.notices);
@@ -226,53 +230,53 @@ fn kernel_of(kernel: &KernelReport) -> String {
 }
 
 /// The session of the code, and the folder that it is in if it is new.
-struct Place {
+struct ExecSession {
     session: Named,
     here: PathBuf,
 }
 
-impl Place {
-    fn of(arguments: &Arguments) -> Result<Place, CliError> {
+impl ExecSession {
+    fn of(arguments: &ExecArgs) -> Result<ExecSession, CliError> {
         let folder = working_folder(arguments.cwd.as_deref())?;
         Ok(match &arguments.session {
             None => {
                 let id = format!("exec-{}", std::process::id());
-                Place { session: Named { id, cwd: Some(folder.clone()) }, here: folder }
+                ExecSession { session: Named { id, cwd: Some(folder.clone()) }, here: folder }
             }
             Some(id) => {
                 let cwd = arguments.cwd.is_some().then(|| real(&folder));
                 let here = cwd.clone().unwrap_or(folder);
-                Place { session: Named { id: id.clone(), cwd }, here }
+                ExecSession { session: Named { id: id.clone(), cwd }, here }
             }
         })
     }
 }
 
 /// How a result is shown, and what is seen of it before.
-struct View {
+struct ExecView {
     paint: Paint,
     /// Whether someone sees it while it runs.
     is_live: bool,
     reading: Reading,
 }
 
-impl View {
-    fn new(settings: &Settings, format: Format) -> View {
-        let paint = Paint::for_stdout(When::Auto);
+impl ExecView {
+    fn new(settings: &Settings, format: OutputFormat) -> ExecView {
+        let paint = Paint::for_stdout(ColourMode::Auto);
         let is_traced = Variables::of_process().is_on("PI_PYTHON_IPC_TRACE");
-        let is_live = format == Format::People && io::stdout().is_terminal() && !is_traced;
+        let is_live = format == OutputFormat::Text && io::stdout().is_terminal() && !is_traced;
         let ansi = if is_live && paint.is_on() { Ansi::KeepColour } else { Ansi::Remove };
-        View { paint, is_live, reading: Reading::new(limits(settings), ansi) }
+        ExecView { paint, is_live, reading: Reading::new(limits(settings), ansi) }
     }
 
     /// Only while it runs: then its text is printed, and stays.
-    fn look(&self) -> Look {
-        Look { paint: self.paint, images: Images::Off, language: String::new() }
+    fn look(&self) -> ProgressStyle {
+        ProgressStyle { paint: self.paint, images: Images::Off, language: String::new() }
     }
 
     /// Says what runs where its output does not.
-    fn waiting(&self, code: &str) -> Option<Waiting> {
-        (!self.is_live).then(|| Waiting::new(title(code)))
+    fn waiting(&self, code: &str) -> Option<Spinner> {
+        (!self.is_live).then(|| Spinner::new(title(code)))
     }
 
     /// Someone to show code to while it runs, if anyone is watching.
@@ -286,13 +290,13 @@ impl View {
     }
 }
 
-impl Arguments {
+impl ExecArgs {
     fn call(
         &self,
         settings: &Settings,
-        place: Place,
+        place: ExecSession,
         code: String,
-        view: &View,
+        view: &ExecView,
     ) -> Result<CallRequest, CliError> {
         let mut kernel = self.particular.request()?;
         kernel.is_particular = self.particular.is_given() || self.flags.are_given();
@@ -334,7 +338,7 @@ impl Arguments {
                 Err(CliError::input(FailureKind::MissingContent, "there is no code to run")
                     .with_hint("give the code, or -f FILE, or pipe it in"))
             }
-            (_, file) => Content::of_file(file.clone()).text("exec"),
+            (_, file) => InputSource::of_file(file.clone()).text("exec"),
         }
     }
 }
@@ -371,7 +375,7 @@ pub(crate) fn real(folder: &Path) -> PathBuf {
 }
 
 /// The answer of code that ran, with notices that are not its own.
-fn answer(report: Report, notices: Vec<String>) -> Answer {
+fn answer(report: Report, notices: Vec<String>) -> CommandOutput {
     let exit = match report.status {
         Status::Ok => Exit::Done,
         Status::Error => Exit::CodeFailed,
@@ -386,7 +390,7 @@ fn answer(report: Report, notices: Vec<String>) -> Answer {
     let mut all = notices.clone();
     all.extend(report.notices);
     json["notices"] = json!(all);
-    let mut answer = Answer::new(own(&text), json).with_exit(exit);
+    let mut answer = CommandOutput::new(own(&text), json).with_exit(exit);
     // Those of the code itself stand at the end of its text.
     answer.notices = notices;
     answer

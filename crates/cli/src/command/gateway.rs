@@ -8,13 +8,13 @@ use cellist_settings::{BackendWish, Home};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::command::exec::working_folder;
 use crate::error::CliError;
 use crate::host;
 use crate::kernel::KernelFlags;
 use crate::listing::table;
-use crate::waiting::Waiting;
+use crate::output::CommandOutput;
+use crate::spinner::Spinner;
 
 /// Show, start or stop the Jupyter gateway that is shared between processes
 ///
@@ -26,16 +26,16 @@ use crate::waiting::Waiting;
   cellist gateway
   cellist gateway start --python ./venv
   cellist gateway stop")]
-pub(crate) struct Arguments {
+pub(crate) struct GatewayArgs {
     /// What to do; without it, `status`
     #[arg(value_enum, value_name = "ACTION", default_value = "status", hide_default_value = true)]
-    action: Action,
+    action: GatewayAction,
     #[command(flatten)]
     flags: KernelFlags,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Action {
+enum GatewayAction {
     /// Which ones run, and how many kernels they have
     Status,
     /// Start the one of the Python that is used, unless it runs
@@ -44,24 +44,24 @@ enum Action {
     Stop,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn run_gateway_command(arguments: GatewayArgs) -> Result<CommandOutput, CliError> {
     let home = Home::from_env();
     let gateways = SharedGateways::of(home.path());
-    let _waiting = Waiting::new(match arguments.action {
-        Action::Status => "asking the gateways",
-        Action::Start => "starting the gateway",
-        Action::Stop => "the gateways end",
+    let _waiting = Spinner::new(match arguments.action {
+        GatewayAction::Status => "asking the gateways",
+        GatewayAction::Start => "starting the gateway",
+        GatewayAction::Stop => "the gateways end",
     });
-    host::wait(async {
+    host::block_on(async {
         match arguments.action {
-            Action::Status => Ok(status(&gateways, &gateways.list().await)),
-            Action::Start => start(&arguments.flags, &home, &gateways).await,
-            Action::Stop => Ok(stopped(&gateways.stop().await)),
+            GatewayAction::Status => Ok(status(&gateways, &gateways.list().await)),
+            GatewayAction::Start => start(&arguments.flags, &home, &gateways).await,
+            GatewayAction::Stop => Ok(stopped(&gateways.stop().await)),
         }
     })
 }
 
-fn status(gateways: &SharedGateways, running: &[Standing]) -> Answer {
+fn status(gateways: &SharedGateways, running: &[Standing]) -> CommandOutput {
     let idle = gateways.idle().as_secs();
     let row = |standing: &Standing| {
         let known = &standing.announcement;
@@ -84,10 +84,14 @@ fn status(gateways: &SharedGateways, running: &[Standing]) -> Answer {
         json["idle_timeout"] = idle.into();
         json
     };
-    Answer::new(text, json!({ "gateways": running.iter().map(json).collect::<Vec<_>>() }))
+    CommandOutput::new(text, json!({ "gateways": running.iter().map(json).collect::<Vec<_>>() }))
 }
 
-async fn start(flags: &KernelFlags, home: &Home, gateways: &SharedGateways) -> Result<Answer, CliError> {
+async fn start(
+    flags: &KernelFlags,
+    home: &Home,
+    gateways: &SharedGateways,
+) -> Result<CommandOutput, CliError> {
     let cwd = working_folder(None)?;
     let settings = flags.settings(&cwd)?;
     // Another wish, or an address, would be another gateway.
@@ -106,7 +110,7 @@ async fn start(flags: &KernelFlags, home: &Home, gateways: &SharedGateways) -> R
     Ok(status(gateways, &gateways.list().await))
 }
 
-fn stopped(ended: &[Announcement]) -> Answer {
+fn stopped(ended: &[Announcement]) -> CommandOutput {
     let line = |known: &Announcement| {
         format!("Stopped the shared gateway of {} (process {}).\n", known.python.display(), known.pid)
     };
@@ -114,7 +118,7 @@ fn stopped(ended: &[Announcement]) -> Answer {
         [] => "No shared gateway is running.\n".to_owned(),
         some => some.iter().map(line).collect(),
     };
-    Answer::new(text, json!({ "stopped": ended.iter().map(to_json).collect::<Vec<_>>() }))
+    CommandOutput::new(text, json!({ "stopped": ended.iter().map(to_json).collect::<Vec<_>>() }))
 }
 
 fn to_json(known: &Announcement) -> Value {

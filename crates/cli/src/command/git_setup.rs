@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::error::CliError;
-use crate::notebook_access::only_a_person;
-use config::{Git, Scope};
+use crate::notebook_access::require_person;
+use crate::output::CommandOutput;
+use config::{ConfigScope, GitConfig};
 
 /// Let git compare and merge notebooks by cells
 ///
@@ -25,7 +25,7 @@ use config::{Git, Scope};
   cellist git-setup                              # in this repository
   cellist git-setup --global                     # for all of yours
   cellist git-setup --remove")]
-pub(crate) struct Arguments {
+pub(crate) struct GitSetupArgs {
     /// For all repositories of this user
     #[arg(long)]
     global: bool,
@@ -34,9 +34,9 @@ pub(crate) struct Arguments {
     remove: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    only_a_person("the configuration of git")?;
-    let git = Git { scope: if arguments.global { Scope::Global } else { Scope::Local } };
+pub(crate) fn set_up_git(arguments: GitSetupArgs) -> Result<CommandOutput, CliError> {
+    require_person("the configuration of git")?;
+    let git = GitConfig { scope: if arguments.global { ConfigScope::Global } else { ConfigScope::Local } };
     let file = git.attributes_file()?;
     let mut done = Vec::new();
     let mut notices = Vec::new();
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         let state = if arguments.remove { "does not use" } else { "already uses" };
         text = format!("Nothing to do: git {state} cellist {}.\n", git.scope.in_words());
     }
-    Ok(Answer::new(text, json!({ "done": done })).with_notices(notices))
+    Ok(CommandOutput::new(text, json!({ "done": done })).with_notices(notices))
 }
 
 /// How git should call this program: by name where the shell finds it so, else by its place.

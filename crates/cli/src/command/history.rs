@@ -8,10 +8,10 @@ use cellist_live::Entry;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::clock;
 use crate::error::CliError;
-use crate::notebook_access::{self, Standalone};
+use crate::notebook_access::{self, StandaloneFlag};
+use crate::output::CommandOutput;
 
 /// Show who did what to a notebook, the newest first
 ///
@@ -21,15 +21,15 @@ use crate::notebook_access::{self, Standalone};
 #[command(after_help = "Examples:
   cellist history nb.ipynb
   cellist undo nb.ipynb --turn t3")]
-pub(crate) struct Arguments {
+pub(crate) struct HistoryArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
     #[command(flatten)]
-    standalone: Standalone,
+    standalone: StandaloneFlag,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn show_history(arguments: HistoryArgs) -> Result<CommandOutput, CliError> {
     let path = &arguments.notebook;
     let mut entries = notebook_access::notebook(path, arguments.standalone).history()?;
     entries.reverse();
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         "path": path.to_string_lossy(),
         "entries": entries.iter().map(entry_json).collect::<Vec<_>>(),
     });
-    Ok(Answer::new(text, json))
+    Ok(CommandOutput::new(text, json))
 }
 
 /// What an entry did, in one line.

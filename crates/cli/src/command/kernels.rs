@@ -9,13 +9,13 @@ use cellist_settings::Home;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::error::{CliError, FailureKind};
 use crate::host;
 use crate::kernel::KernelFlags;
 use crate::listing::table;
-use crate::paint::{Ink, Paint, When};
-use crate::waiting::Waiting;
+use crate::output::CommandOutput;
+use crate::paint::{ColourMode, Ink, Paint};
+use crate::spinner::Spinner;
 
 /// List what can run code: Pythons and Jupyter kernels
 ///
@@ -25,14 +25,14 @@ use crate::waiting::Waiting;
 #[command(after_help = "Examples:
   cellist kernels
   cellist kernels --json")]
-pub(crate) struct Arguments {
+pub(crate) struct KernelsArgs {
     /// A gateway whose kernels are listed, too; PI_PYTHON_GATEWAY_URL names one as well
     #[arg(long, value_name = "URL")]
     gateway: Option<String>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let waiting = Waiting::new("looking for Pythons and kernels");
+pub(crate) fn list_kernels(arguments: KernelsArgs) -> Result<CommandOutput, CliError> {
+    let waiting = Spinner::new("looking for Pythons and kernels");
     let folders = std::env::current_dir().into_iter().collect();
     let found = Found::look(&KernelFlags::default().environment(), &Home::from_env(), folders);
     let url = arguments.gateway.or_else(|| found.variables.text("PI_PYTHON_GATEWAY_URL"));
@@ -72,9 +72,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         })
         .collect();
     kernels.extend(found.broken_specs.iter().map(|(file, why)| broken_json(file, why)));
-    let mut text = for_people(&pythons, &kernels, Paint::for_stdout(When::Auto));
-    text.extend(gateway.as_ref().map(|gateway| gateway_for_people(gateway, Paint::for_stdout(When::Auto))));
-    Ok(Answer::new(text, json!({ "pythons": pythons, "kernels": kernels, "gateway": gateway })))
+    let mut text = for_people(&pythons, &kernels, Paint::for_stdout(ColourMode::Auto));
+    text.extend(
+        gateway.as_ref().map(|gateway| gateway_for_people(gateway, Paint::for_stdout(ColourMode::Auto))),
+    );
+    Ok(CommandOutput::new(text, json!({ "pythons": pythons, "kernels": kernels, "gateway": gateway })))
 }
 
 /// What a gateway can start, and what runs there where it tells.
@@ -84,7 +86,7 @@ fn elsewhere(url: &str, token: Option<String>) -> Result<Value, CliError> {
             .with_hint("give one like http://127.0.0.1:8888")
     })?;
     let gateway = gateway.trusting(|name| std::env::var(name).ok());
-    host::wait(async {
+    host::block_on(async {
         let specs = gateway::specs(&gateway).await.map_err(|error| CliError::kernel(&error))?;
         let spec = |(name, display_name, language): (&str, &str, &str)| json!({ "name": name, "display_name": display_name, "language": language });
         // Not every gateway tells what runs on it.

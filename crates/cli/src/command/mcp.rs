@@ -17,14 +17,14 @@ use cellist_tools::{Caller, Mode, ToolSet};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use crate::answer::{Answer, print_aside};
 use crate::command::exec::working_folder;
 use crate::editor::mode;
 use crate::error::{CliError, Exit, FailureKind, reason};
 use crate::host;
-use crate::interrupts;
 use crate::kernel::KernelFlags;
 use crate::notebook_access::files;
+use crate::output::{CommandOutput, print_to_stderr};
+use crate::signals;
 
 /// The variable with the token that clients over HTTP have to show.
 const TOKEN: &str = "CELLIST_MCP_TOKEN";
@@ -42,13 +42,13 @@ const TOKEN: &str = "CELLIST_MCP_TOKEN";
   cellist mcp
   cellist mcp --mode ask --attach analysis.ipynb
   cellist mcp --http 127.0.0.1:8642")]
-pub(crate) struct Arguments {
+pub(crate) struct McpArgs {
     /// How far agents may go: ask, edit or agent
     #[arg(long, value_name = "MODE", default_value = "agent", value_parser = mode)]
     mode: Mode,
     /// Which tools they have
     #[arg(long, value_enum, value_name = "SET", default_value = "notebook")]
-    tools: Set,
+    tools: ToolSetFlag,
     /// A notebook that they work on, so that calls need not name it; may be given again
     #[arg(long, value_name = "NB", num_args = 1..)]
     attach: Vec<PathBuf>,
@@ -70,25 +70,25 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Set {
+enum ToolSetFlag {
     /// Those for notebooks and for running code
     Notebook,
     /// Also a shell, and those for files of every kind
     All,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn serve_mcp(arguments: McpArgs) -> Result<CommandOutput, CliError> {
     let cwd = working_folder(arguments.cwd.as_deref())?;
     let settings = arguments.flags.settings(&cwd)?;
     let caller = arguments.caller(cwd, &settings)?;
     let (prompts, said) = prompts(&Home::from_env(), &settings.prompts);
-    said.iter().for_each(|said| print_aside(&format!("note: {said}")));
+    said.iter().for_each(|said| print_to_stderr(&format!("note: {said}")));
     let serving = async {
         let (reach, here) = if arguments.standalone {
             let service = host::service_here(&settings.settings).await;
             (ServiceLocation::Here(Box::new(service.clone())), Some(service))
         } else {
-            (ServiceLocation::Host { host: host::ours(), starter: host::starter()? }, None)
+            (ServiceLocation::Host { host: host::user_host(), starter: host::starter()? }, None)
         };
         let serving = async {
             match arguments.http {
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
             }
         };
         let (canceller, mut cancel) = Cancel::channel();
-        interrupts::hand_on(&canceller);
+        signals::cancel_on_signals(&canceller);
         let served = tokio::select! {
             served = serving => served.map(|()| Exit::Done),
             () = cancel.asked() => Ok(Exit::Interrupted),
@@ -107,8 +107,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         }
         served
     };
-    let exit = host::wait(serving)?;
-    Ok(Answer::new("", Value::Object(Default::default())).with_exit(exit))
+    let exit = host::block_on(serving)?;
+    Ok(CommandOutput::new("", Value::Object(Default::default())).with_exit(exit))
 }
 
 async fn on_streams(caller: Caller, reach: ServiceLocation, prompts: &Prompts) -> Result<(), CliError> {
@@ -137,15 +137,15 @@ async fn over_http(address: SocketAddr, product: CellistSource) -> Result<(), Cl
     };
     let door = HttpAccess { token: Some(token.clone()) };
     let listening = listen(address, door, move || McpServer(product.another())).await.map_err(failed)?;
-    print_aside(&format!("MCP at {}", listening.url()));
+    print_to_stderr(&format!("MCP at {}", listening.url()));
     if is_made {
-        print_aside(&format!("Authorization: Bearer {token}"));
+        print_to_stderr(&format!("Authorization: Bearer {token}"));
     }
     listening.run().await;
     Ok(())
 }
 
-impl Arguments {
+impl McpArgs {
     /// Agents, as they are set up here.
     fn caller(&self, cwd: PathBuf, settings: &Resolved) -> Result<Caller, CliError> {
         let real = |path: &PathBuf| match files::check_look(path).map(|()| fs::canonicalize(path))? {
@@ -162,7 +162,7 @@ impl Arguments {
         };
         let mut environment = self.flags.environment();
         let (tool_mode, notices) = environment.tool_mode(&Home::from_env(), &cwd, &settings.settings);
-        notices.iter().for_each(|notice| print_aside(&format!("note: {notice}")));
+        notices.iter().for_each(|notice| print_to_stderr(&format!("note: {notice}")));
         // Secrets stay in this process.
         let mut redaction = Redaction::default();
         redaction.withhold_from(&mut environment, &settings.settings);
@@ -171,8 +171,8 @@ impl Arguments {
             session: String::new(),
             mode: self.mode,
             tools: match self.tools {
-                Set::Notebook => ToolSet::Notebook,
-                Set::All => ToolSet::All,
+                ToolSetFlag::Notebook => ToolSet::Notebook,
+                ToolSetFlag::All => ToolSet::All,
             },
             tool_mode,
             roots: settings.settings.tools.roots.iter().map(|root| cwd.join(root)).collect(),

@@ -9,10 +9,10 @@ use cellist_notebook::{CellChange, Merged, Notebook, OnConflict, diff, merge};
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::error::{CliError, Exit, FailureKind};
 use crate::notebook_access::files;
-use crate::waiting::Waiting;
+use crate::output::CommandOutput;
+use crate::spinner::Spinner;
 
 /// Put two versions of a notebook together
 ///
@@ -25,7 +25,7 @@ use crate::waiting::Waiting;
   cellist merge base.ipynb ours.ipynb theirs.ipynb -o merged.ipynb
   cellist merge --mark base.ipynb ours.ipynb theirs.ipynb > merged.ipynb
   cellist git-setup     # and then: git merge, git rebase, git stash pop")]
-pub(crate) struct Arguments {
+pub(crate) struct MergeArgs {
     /// What both began with
     base: PathBuf,
     /// One version; its outputs and metadata win where both changed them
@@ -46,7 +46,7 @@ pub(crate) struct Arguments {
     rest: Vec<OsString>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn merge_notebooks(arguments: MergeArgs) -> Result<CommandOutput, CliError> {
     if arguments.driver {
         return drive(&arguments);
     }
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         return Err(CliError::input(FailureKind::Usage, message)
             .with_hint("a merge has three sides: BASE OURS THEIRS"));
     }
-    let _waiting = Waiting::new("merging the notebooks");
+    let _waiting = Spinner::new("merging the notebooks");
     let sides = [&arguments.base, &arguments.ours, &arguments.theirs];
     let [base, ours, theirs] = [files::side(sides[0])?, files::side(sides[1])?, files::side(sides[2])?];
     let on_conflict = if arguments.mark { OnConflict::Mark } else { OnConflict::Refuse };
@@ -79,13 +79,13 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         }
     };
     let exit = if merged.marked.is_empty() { Exit::Done } else { Exit::NotSaved };
-    Ok(Answer::new(text, json).with_notices(merged.remarks()).with_exit(exit))
+    Ok(CommandOutput::new(text, json).with_notices(merged.remarks()).with_exit(exit))
 }
 
 const MARK_HINT: &str = "pass --mark to get a notebook that holds both versions between conflict markers";
 
-fn drive(arguments: &Arguments) -> Result<Answer, CliError> {
-    let Arguments { base, ours, theirs, .. } = arguments;
+fn drive(arguments: &MergeArgs) -> Result<CommandOutput, CliError> {
+    let MergeArgs { base, ours, theirs, .. } = arguments;
     // A refusal must not pass for a side that is no notebook.
     files::check_look(base)?;
     files::check_look(theirs)?;
@@ -102,26 +102,26 @@ fn drive(arguments: &Arguments) -> Result<Answer, CliError> {
     Ok(driven(arguments, &merged))
 }
 
-fn driven(arguments: &Arguments, merged: &Merged) -> Answer {
+fn driven(arguments: &MergeArgs, merged: &Merged) -> CommandOutput {
     let name = arguments
         .rest
         .get(1)
         .map_or_else(|| arguments.ours.display().to_string(), |path| Path::new(path).display().to_string());
     let notices = merged.remarks().iter().map(|remark| format!("{name}: {remark}")).collect();
     let exit = if merged.marked.is_empty() { Exit::Done } else { Exit::Different };
-    Answer::new("", json!({ "conflicts": merged.marked })).with_notices(notices).with_exit(exit)
+    CommandOutput::new("", json!({ "conflicts": merged.marked })).with_notices(notices).with_exit(exit)
 }
 
 /// What git itself would do with a file that is no notebook on one of the sides.
-fn merge_as_text(arguments: &Arguments) -> Result<Answer, CliError> {
-    let Arguments { base, ours, theirs, .. } = arguments;
+fn merge_as_text(arguments: &MergeArgs) -> Result<CommandOutput, CliError> {
+    let MergeArgs { base, ours, theirs, .. } = arguments;
     let status = Command::new("git")
         .args(["merge-file", "-L", "ours", "-L", "base", "-L", "theirs"])
         .args([ours, base, theirs])
         .status()
         .map_err(|error| CliError::unreadable(Path::new("git"), &error))?;
     let exit = if status.success() { Exit::Done } else { Exit::Different };
-    Ok(Answer::new("", json!({})).with_exit(exit))
+    Ok(CommandOutput::new("", json!({})).with_exit(exit))
 }
 
 /// What two notebooks have in common: the cells that both have, without the sources that differ.

@@ -6,10 +6,10 @@ use cellist_notebook::{Ids, Notebook};
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::error::CliError;
-use crate::notebook_access::Target;
+use crate::notebook_access::PathTarget;
 use crate::notebook_access::files;
+use crate::output::CommandOutput;
 
 /// Make an empty notebook
 ///
@@ -18,14 +18,14 @@ use crate::notebook_access::files;
 #[command(after_help = "Examples:
   cellist new nb.ipynb
   cellist new nb.ipynb && cellist cell insert nb.ipynb 0 --source 'print(1)'")]
-pub(crate) struct Arguments {
+pub(crate) struct NewArgs {
     /// The notebook to make
     #[arg(value_name = "NB")]
     notebook: PathBuf,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let target = Target { path: arguments.notebook, part: None };
+pub(crate) fn create_notebook(arguments: NewArgs) -> Result<CommandOutput, CliError> {
+    let target = PathTarget { path: arguments.notebook, part: None };
     target.check_name()?;
     let path = &target.path;
     let changed = files::store().create(path, &Notebook::empty(Ids::seeded(0)))?;
@@ -36,5 +36,5 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         "total_cells": 0,
     });
     let text = format!("Made {}: an empty notebook of format 4.5\n", path.display());
-    Ok(Answer::new(text, json).with_notices(changed.notices))
+    Ok(CommandOutput::new(text, json).with_notices(changed.notices))
 }

@@ -13,14 +13,14 @@ use cellist_tools::redaction::Redaction;
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::error::CliError;
 use crate::host::{self, unexpected};
 use crate::kernel::KernelFlags;
-use crate::notebook_access::Target;
+use crate::notebook_access::PathTarget;
 use crate::notebook_access::files;
-use crate::notebook_access::only_a_person;
-use crate::waiting::Waiting;
+use crate::notebook_access::require_person;
+use crate::output::CommandOutput;
+use crate::spinner::Spinner;
 
 /// Open a notebook in the browser, beside agents that work in it
 ///
@@ -38,7 +38,7 @@ use crate::waiting::Waiting;
   cellist open new.ipynb
   cellist open --no-browser nb.ipynb
   cellist open --port 8080")]
-pub(crate) struct Arguments {
+pub(crate) struct OpenArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: Option<PathBuf>,
@@ -52,8 +52,8 @@ pub(crate) struct Arguments {
     flags: KernelFlags,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    only_a_person("the page")?;
+pub(crate) fn open_page(arguments: OpenArgs) -> Result<CommandOutput, CliError> {
+    require_person("the page")?;
     let (path, is_new) = match &arguments.notebook {
         Some(path) => open_or_create(path).map(|(path, is_new)| (Some(path), is_new))?,
         None => (None, false),
@@ -63,9 +63,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let browses = !arguments.no_browser && browser::can_start();
     let file = if browses { browser::file() } else { OpeningFile::None };
     let ask = PageAsk { path, environment, redaction, keys, folder, port: arguments.port, file };
-    let PageLink { link, file } = host::wait(async {
-        let link = host::attached().await?;
-        let _waiting = Waiting::new("opening the notebook");
+    let PageLink { link, file } = host::block_on(async {
+        let link = host::attach_or_start().await?;
+        let _waiting = Spinner::new("opening the notebook");
         match link.ask(Request::Page(Box::new(ask))).await? {
             Reply::Page(link) => Ok(link),
             other => Err(unexpected(&other)),
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         true => format!("{made}Opened in the browser. If nothing shows, use this link once:\n{link}\n"),
         false => format!("{made}Open this link, which works once:\n{link}\n"),
     };
-    Ok(Answer::new(text, json!({ "link": link, "browser": is_shown, "made": is_new })))
+    Ok(CommandOutput::new(text, json!({ "link": link, "browser": is_shown, "made": is_new })))
 }
 
 /// The real path of a notebook, and whether it was made just now.
@@ -89,7 +89,7 @@ fn open_or_create(path: &Path) -> Result<(PathBuf, bool), CliError> {
     match store.open(path) {
         Ok(opened) => Ok((opened.path, false)),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            Target { path: path.to_owned(), part: None }.check_name()?;
+            PathTarget { path: path.to_owned(), part: None }.check_name()?;
             store.create(path, &Notebook::empty(Ids::seeded(0)))?;
             Ok((store.real_path(path)?, true))
         }

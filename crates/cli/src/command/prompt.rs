@@ -8,10 +8,10 @@ use cellist_tools::{ToolOffer, references};
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::command::exec::working_folder;
-use crate::editor::{EditorFlags, why_off};
+use crate::editor::{EditorFlags, notebook_mode_off_reason};
 use crate::error::{CliError, FailureKind};
+use crate::output::CommandOutput;
 use crate::settings::settings_in;
 
 /// Show the instructions that a model gets for a notebook
@@ -24,7 +24,7 @@ use crate::settings::settings_in;
 #[command(after_help = "Examples:
   cellist prompt --attach nb.ipynb --active nb.ipynb --mode ask
   cellist prompt --active nb.ipynb --request 'what does @nb.ipynb do? #getCellOutputs' --json")]
-pub(crate) struct Arguments {
+pub(crate) struct PromptArgs {
     #[command(flatten)]
     flags: EditorFlags,
     /// What a person asks: `@nb.ipynb` in it attaches a notebook, `#getCellOutputs` and the like name a tool
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     request: Option<String>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn show_prompt(arguments: PromptArgs) -> Result<CommandOutput, CliError> {
     let mode = arguments.flags.mode;
     let request = arguments.request.as_deref().unwrap_or_default();
     let named = references(request, ToolOffer::new(mode, true));
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         "prompt": null,
     });
     let Some(context) = context else {
-        return Ok(Answer::new(format!("{}\n", why_off(&editor)), json));
+        return Ok(CommandOutput::new(format!("{}\n", notebook_mode_off_reason(&editor)), json));
     };
     let settings = settings_in(&working_folder(None)?, &[])?;
     let prompts = Prompts::with_folder(&Home::from_env().path().join(FOLDER));
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     }
     json["files"] = json!(used);
     json["prompt"] = json!(text);
-    Ok(Answer::new(text, json).with_notices(settings.notices))
+    Ok(CommandOutput::new(text, json).with_notices(settings.notices))
 }
 
 fn bad(error: &BadPrompt) -> CliError {

@@ -11,11 +11,11 @@ use cellist_store::{LoadedNotebook, Store};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Format};
+use crate::allocation;
 use crate::command::artifact::read::{SCHEME, read_address};
 use crate::error::{CliError, FailureKind};
-use crate::memory;
-use crate::notebook_access::{self, Standalone, Target, files};
+use crate::notebook_access::{self, PathTarget, StandaloneFlag, files};
+use crate::output::{CommandOutput, OutputFormat};
 use oddities::oddities;
 
 pub(crate) use outputs::MARKER as OUTPUT_MARKER;
@@ -34,7 +34,7 @@ pub(crate) use outputs::MARKER as OUTPUT_MARKER;
   cellist read nb.ipynb:raw           the JSON of the file
   cellist read --outputs nb.ipynb     what the cells printed and showed, too
   cellist read artifact://4t7wq2zn    all that code printed; :100-200 works too")]
-pub(crate) struct Arguments {
+pub(crate) struct ReadArgs {
     /// A file or an artifact, and behind it what part is wanted: :LINES, :raw or #CELL
     #[arg(value_name = "PATH[:SELECTOR|#CELL]")]
     path: OsString,
@@ -42,18 +42,18 @@ pub(crate) struct Arguments {
     #[arg(long)]
     outputs: bool,
     #[command(flatten)]
-    standalone: Standalone,
+    standalone: StandaloneFlag,
 }
 
-pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+pub(crate) fn read_path(arguments: ReadArgs, format: OutputFormat) -> Result<CommandOutput, CliError> {
     if let Some(address) = arguments.path.to_str().filter(|path| path.starts_with(SCHEME)) {
         return read_address(address, format);
     }
     read(arguments, format)
 }
 
-fn read(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
-    let target = Target::parse(&arguments.path)?;
+fn read(arguments: ReadArgs, format: OutputFormat) -> Result<CommandOutput, CliError> {
+    let target = PathTarget::parse(&arguments.path)?;
     if !target.is_notebook() {
         return read_file(&files::store(), &target);
     }
@@ -76,15 +76,15 @@ fn read(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
 
 fn read_notebook(
     store: &Store,
-    target: &Target,
+    target: &PathTarget,
     opened: LoadedNotebook,
     with_outputs: bool,
-    format: Format,
-) -> Result<Answer, CliError> {
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
     let path = &target.path;
     let LoadedNotebook { notebook, mut notices, .. } = opened;
     let snapshot = notebook.snapshot();
-    let View { text, cells } = View::of(&notebook, &snapshot, target, with_outputs)?;
+    let ReadView { text, cells } = ReadView::of(&notebook, &snapshot, target, with_outputs)?;
     match target.part {
         None | Some(Selector::Raw) => store.remember(path, &snapshot),
         // Whoever saw a part has not thereby seen what else changed since the last time.
@@ -92,8 +92,8 @@ fn read_notebook(
     }
     notices.extend(oddities(&notebook));
     let json = match format {
-        Format::People => Value::Null,
-        Format::Json => json!({
+        OutputFormat::Text => Value::Null,
+        OutputFormat::Json => json!({
             "path": path.to_string_lossy(),
             "revision": notebook.revision().to_string(),
             "nbformat": notebook.version().major,
@@ -105,23 +105,23 @@ fn read_notebook(
             "text": String::from_utf8_lossy(&text),
         }),
     };
-    memory::leave((notebook, snapshot));
-    Ok(Answer::new(text, json).with_notices(notices))
+    allocation::leak((notebook, snapshot));
+    Ok(CommandOutput::new(text, json).with_notices(notices))
 }
 
 /// What is to be seen of a notebook, and which cells that is about.
-struct View {
+struct ReadView {
     text: Vec<u8>,
     cells: Range<usize>,
 }
 
-impl View {
+impl ReadView {
     fn of(
         notebook: &Notebook,
         snapshot: &Snapshot,
-        target: &Target,
+        target: &PathTarget,
         with_outputs: bool,
-    ) -> Result<View, CliError> {
+    ) -> Result<ReadView, CliError> {
         let refused = |error| CliError::notebook(&target.path, &error);
         let all = 0..notebook.cells().len();
         let (text, cells) = match &target.part {
@@ -134,7 +134,7 @@ impl View {
                 (all.clone().map(|index| outputs::cell_text(notebook, index)).collect(), all)
             }
             None => (snapshot.to_text(), all),
-            Some(Selector::Raw) => return Ok(View { text: notebook.original().to_vec(), cells: all }),
+            Some(Selector::Raw) => return Ok(ReadView { text: notebook.original().to_vec(), cells: all }),
             Some(Selector::Lines(ranges)) => {
                 let text = select_lines(&snapshot.to_text(), ranges).map_err(refused)?;
                 (text, touched(notebook, ranges))
@@ -148,11 +148,11 @@ impl View {
                 (text, index..index + 1)
             }
         };
-        Ok(View { text: text.into_bytes(), cells })
+        Ok(ReadView { text: text.into_bytes(), cells })
     }
 }
 
-fn read_file(store: &Store, target: &Target) -> Result<Answer, CliError> {
+fn read_file(store: &Store, target: &PathTarget) -> Result<CommandOutput, CliError> {
     let path = &target.path;
     let bytes = store.read_file(path)?;
     let text = String::from_utf8_lossy(&bytes);
@@ -173,7 +173,7 @@ fn read_file(store: &Store, target: &Target) -> Result<Answer, CliError> {
         }
     };
     let json = json!({ "path": path.to_string_lossy(), "text": part.as_deref().unwrap_or(&text) });
-    let mut answer = Answer::new(Vec::new(), json);
+    let mut answer = CommandOutput::new(Vec::new(), json);
     if !notices.is_empty() {
         // People are shown the bytes as they are, so there is nothing to note for them.
         answer = answer.with_notices(notices);

@@ -13,16 +13,16 @@ use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 
 use super::exec::working_folder;
-use super::view::{call, needs_terminal};
-use crate::answer::Answer;
+use super::view::{call, require_terminal};
 use crate::error::{CliError, Exit, FailureKind};
-use crate::host::{self, Reach};
+use crate::host::{self, HostAccess};
 use crate::kernel::KernelFlags;
-use crate::notebook_access::Target;
+use crate::line_history::LineHistory;
+use crate::notebook_access::PathTarget;
 use crate::notebook_access::files;
-use crate::paint::{Paint, When, own};
+use crate::output::CommandOutput;
+use crate::paint::{ColourMode, Paint, own};
 use crate::progress::picturing_for;
-use crate::typed::Typed;
 
 /// Type code and run it, in a session that others may use too
 ///
@@ -37,7 +37,7 @@ use crate::typed::Typed;
   cellist repl
   cellist repl nb.ipynb
   cellist repl --session work")]
-pub(crate) struct Arguments {
+pub(crate) struct ReplArgs {
     /// A notebook, whose kernel is used
     #[arg(value_name = "NB", conflicts_with = "session")]
     notebook: Option<PathBuf>,
@@ -51,37 +51,37 @@ pub(crate) struct Arguments {
     flags: KernelFlags,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn start_repl(arguments: ReplArgs) -> Result<CommandOutput, CliError> {
     if let Some(notebook) = &arguments.notebook {
         files::check_look(notebook)?;
     }
-    needs_terminal("repl")?;
-    let Place { session, here, kind, wanted, is_owned } = arguments.place()?;
+    require_terminal("repl")?;
+    let ReplSession { session, here, kind, wanted, is_owned } = arguments.place()?;
     let settings = arguments.flags.settings(&here)?.settings;
-    let paint = Paint::for_stdout(When::Auto);
+    let paint = Paint::for_stdout(ColourMode::Auto);
     let is_particular = arguments.flags.are_given();
     let kernel = KernelRequest { wanted, is_particular, ..KernelRequest::default() };
     let mut call = call(&settings, session, here, kind, kernel);
     call.is_owned = is_owned;
     let repl = Repl {
         call,
-        keeper: Box::new(Kept(Typed::code(&Home::from_env()))),
+        keeper: Box::new(ReplKeeper(LineHistory::code(&Home::from_env()))),
         picturing: picturing_for(settings.terminal.images, paint),
         has_colour: paint.is_on(),
     };
-    let text = host::wait(async {
-        let reach = Reach::open(arguments.standalone, &settings, &arguments.flags).await?;
+    let text = host::block_on(async {
+        let reach = HostAccess::open(arguments.standalone, &settings, &arguments.flags).await?;
         let text = repl.go(reach.client()).await;
         reach.close().await;
         text.map_err(|error| {
             CliError::new(FailureKind::Terminal, Exit::NotSaved, format!("the terminal: {error}"))
         })
     })?;
-    Ok(Answer::new(own(&text), json!({})))
+    Ok(CommandOutput::new(own(&text), json!({})))
 }
 
 /// Where code is run.
-struct Place {
+struct ReplSession {
     session: Named,
     here: PathBuf,
     kind: Kind,
@@ -89,30 +89,30 @@ struct Place {
     is_owned: bool,
 }
 
-impl Arguments {
-    fn place(&self) -> Result<Place, CliError> {
+impl ReplArgs {
+    fn place(&self) -> Result<ReplSession, CliError> {
         if let Some(path) = &self.notebook {
-            let target = Target { path: path.clone(), part: None };
+            let target = PathTarget { path: path.clone(), part: None };
             target.check_name()?;
             let wanted = Wanted::of_metadata(&files::store().open(path)?.notebook.metadata());
             let path = path.canonicalize().map_err(|error| CliError::unreadable(path, &error))?;
             let SessionKey { id, cwd } = SessionKey::of_notebook(&path);
             let kind = Kind::Notebook { path };
             let session = Named { id, cwd: Some(cwd.clone()) };
-            return Ok(Place { session, here: cwd, kind, wanted, is_owned: false });
+            return Ok(ReplSession { session, here: cwd, kind, wanted, is_owned: false });
         }
         let here = working_folder(None)?;
         let is_owned = self.session.is_none();
         let id = self.session.clone().unwrap_or_else(|| format!("repl-{}", std::process::id()));
         let (session, kind) = (Named { id, cwd: None }, Kind::Terminal);
-        Ok(Place { session, here, kind, wanted: Wanted::default(), is_owned })
+        Ok(ReplSession { session, here, kind, wanted: Wanted::default(), is_owned })
     }
 }
 
 /// What is kept for the next time, and what is saved.
-struct Kept(Typed);
+struct ReplKeeper(LineHistory);
 
-impl Keeper for Kept {
+impl Keeper for ReplKeeper {
     fn history(&self) -> Vec<String> {
         self.0.list()
     }
@@ -124,7 +124,7 @@ impl Keeper for Kept {
 
     fn save(&self, path: &str, bytes: &[u8]) -> Result<String, String> {
         let path = Path::new(path);
-        let target = Target { path: path.to_owned(), part: None };
+        let target = PathTarget { path: path.to_owned(), part: None };
         target.check_name().map_err(|error| error.to_string())?;
         let notebook = Notebook::parse(bytes.to_vec(), Ids::seeded(0)).map_err(|error| error.to_string())?;
         let count = notebook.cells().len();

@@ -5,10 +5,10 @@ use cellist_settings::Home;
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::command::status::browsers::{ask, to_json};
 use crate::error::{CliError, Exit, FailureKind};
-use crate::notebook_access::only_a_person;
+use crate::notebook_access::require_person;
+use crate::output::CommandOutput;
 
 /// End the access of a browser to the page
 ///
@@ -21,7 +21,7 @@ use crate::notebook_access::only_a_person;
   cellist status --browsers
   cellist revoke 3f9a01c2
   cellist revoke --all")]
-pub(crate) struct Arguments {
+pub(crate) struct RevokeArgs {
     /// The browser, as `cellist status --browsers` lists it
     #[arg(value_name = "BROWSER", required_unless_present = "all")]
     browser: Option<String>,
@@ -30,8 +30,8 @@ pub(crate) struct Arguments {
     all: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    only_a_person("the list of browsers")?;
+pub(crate) fn revoke_browsers(arguments: RevokeArgs) -> Result<CommandOutput, CliError> {
+    require_person("the list of browsers")?;
     let wanted = arguments.browser;
     let gone = match ask(Request::Revoke(wanted.clone()))? {
         Some(gone) => gone,
@@ -52,5 +52,5 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         true => "No browser was let in.\n".to_owned(),
         false => gone.iter().map(|browser| format!("Ended {} ({})\n", browser.id, browser.name)).collect(),
     };
-    Ok(Answer::new(text, json!({ "revoked": gone.iter().map(to_json).collect::<Vec<_>>() })))
+    Ok(CommandOutput::new(text, json!({ "revoked": gone.iter().map(to_json).collect::<Vec<_>>() })))
 }

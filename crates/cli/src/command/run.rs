@@ -1,6 +1,6 @@
 //! `cellist run`: the cells of a notebook, in order, with their outputs saved.
 
-mod running;
+mod execution;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -17,16 +17,16 @@ use cellist_store::Use;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Format};
 use crate::clock::{some_seconds, spoken};
 use crate::error::{CliError, Exit, FailureKind};
 use crate::host;
-use crate::kernel::{KernelFlags, Particular};
-use crate::notebook_access::{self, Standalone, Target, files};
-use crate::paint::{Ink, Paint, When};
+use crate::kernel::{KernelChoiceFlags, KernelFlags};
+use crate::notebook_access::{self, PathTarget, StandaloneFlag, files};
+use crate::output::{CommandOutput, OutputFormat};
+use crate::paint::{ColourMode, Ink, Paint};
 use crate::parameters::{self, Assignment};
-use crate::progress::{Look, Progress};
-use running::Run;
+use crate::progress::{Progress, ProgressStyle};
+use execution::PendingRun;
 
 /// Run a notebook's cells in order and save their outputs
 ///
@@ -49,7 +49,7 @@ use running::Run;
   cellist run nb.ipynb -o out.ipynb -p alpha=0.5 -p name=test
   cellist run nb.ipynb --cells 0-3,plot --allow-errors
   cellist run nb.ipynb --backend runner --python ./venv --timeout 60")]
-pub(crate) struct Arguments {
+pub(crate) struct RunArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
@@ -81,15 +81,15 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["kernel", "kernel_id", "existing"])]
     join: bool,
     #[command(flatten)]
-    standalone: Standalone,
+    standalone: StandaloneFlag,
     #[command(flatten)]
-    particular: Particular,
+    particular: KernelChoiceFlags,
     #[command(flatten)]
     flags: KernelFlags,
 }
 
-pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
-    let paint = Paint::for_stdout(When::Auto);
+pub(crate) fn run_notebook(arguments: RunArgs, format: OutputFormat) -> Result<CommandOutput, CliError> {
+    let paint = Paint::for_stdout(ColourMode::Auto);
     let parameters = parameters::collect(&arguments.param_file, &arguments.param, &arguments.raw_param)?;
     let settings = arguments.flags.settings(&folder_of(&arguments.notebook)?)?.settings;
     let store = files::store();
@@ -104,7 +104,14 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         }
         _ => None,
     };
-    let run = Run { arguments: &arguments, settings: &settings, store, copy, is_open: open.is_some(), paint };
+    let run = PendingRun {
+        arguments: &arguments,
+        settings: &settings,
+        store,
+        copy,
+        is_open: open.is_some(),
+        paint,
+    };
     match open {
         Some(open) => {
             run.store.check_writable(&arguments.notebook)?;
@@ -115,13 +122,13 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
     }
 }
 
-impl Arguments {
+impl RunArgs {
     /// The file that gets the outputs in place of the notebook.
     fn copy(&self) -> Result<Option<PathBuf>, CliError> {
         let real = |path: &Path| path.canonicalize().ok();
         let is_other = |output: &&PathBuf| real(output).is_none() || real(output) != real(&self.notebook);
         let Some(output) = self.output.as_ref().filter(is_other) else { return Ok(None) };
-        Target { path: output.clone(), part: None }.check_name()?;
+        PathTarget { path: output.clone(), part: None }.check_name()?;
         let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
         // Better known before the run than after it.
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
@@ -162,19 +169,19 @@ fn folder_of(path: &Path) -> Result<PathBuf, CliError> {
 
 /// Someone who shows the run on standard output.
 fn on_stdout(paint: Paint, settings: &Settings, language: String) -> Progress {
-    let look = Look { paint, images: settings.terminal.images, language };
+    let look = ProgressStyle { paint, images: settings.terminal.images, language };
     Progress::on_stdout(look, !Variables::of_process().is_on("PI_PYTHON_IPC_TRACE"))
 }
 
-fn heading(path: &Path, on_what: &str, paint: Paint) {
+fn heading(path: &Path, kernel_description: &str, paint: Paint) {
     if io::stdout().is_terminal() {
-        let heading = format!("{} · {on_what}", path.display());
-        let _ = crate::answer::print(format!("{}\n\n", paint.line(Ink::Aside, &heading)).as_bytes());
+        let heading = format!("{} · {kernel_description}", path.display());
+        let _ = crate::output::print(format!("{}\n\n", paint.line(Ink::Aside, &heading)).as_bytes());
     }
 }
 
 /// What runs the code, in a few words.
-pub(crate) fn on_what(identity: &cellist_kernel::Identity) -> String {
+pub(crate) fn kernel_description(identity: &cellist_kernel::Identity) -> String {
     let language = match &identity.version {
         Some(version) => format!("{} {version}", identity.language),
         None => identity.language.clone(),
@@ -185,7 +192,7 @@ pub(crate) fn on_what(identity: &cellist_kernel::Identity) -> String {
     }
 }
 
-fn answer(mut report: RunReport, paint: Paint) -> Answer {
+fn answer(mut report: RunReport, paint: Paint) -> CommandOutput {
     let unsaved = report.unsaved.clone().map(|unsaved| {
         let mut error = CliError::new(unsaved.kind, Exit::NotSaved, unsaved.message);
         error.hint = unsaved.hint;
@@ -207,7 +214,7 @@ fn answer(mut report: RunReport, paint: Paint) -> Answer {
     if let Some(unsaved) = unsaved {
         json["error"] = unsaved;
     }
-    Answer::new(text, json).with_notices(notices).with_exit(exit)
+    CommandOutput::new(text, json).with_notices(notices).with_exit(exit)
 }
 
 /// The report as `--json` prints it: each cell is one object with the report of its code.

@@ -1,6 +1,6 @@
 //! `cellist serve`: the host, here or in the background.
 
-use cellist_host::{FirstWords, Host as Reach, OpeningFile, PageAsk};
+use cellist_host::{FirstWords, Host, OpeningFile, PageAsk};
 use cellist_platform::aside::{check_threads, prepare};
 use cellist_serve::{CannotServe, HostServer, IdlePolicy, ServeOptions, note_panics, report_startup};
 use cellist_settings::{Home, Settings};
@@ -8,13 +8,13 @@ use clap::Args;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::answer::{Answer, print_aside};
 use crate::command::open::environment;
 use crate::command::status::to_json;
 use crate::error::{CliError, Exit, FailureKind, reason};
 use crate::host::{self, VERSION};
 use crate::kernel::KernelFlags;
-use crate::notebook_access::only_a_person;
+use crate::notebook_access::require_person;
+use crate::output::{CommandOutput, print_to_stderr};
 use crate::settings::host_settings;
 
 /// Be the host, which keeps sessions for all terminals and programs
@@ -29,7 +29,7 @@ use crate::settings::host_settings;
   cellist serve --background
   cellist serve --port 8080
   cellist serve")]
-pub(crate) struct Arguments {
+pub(crate) struct ServeArgs {
     /// Start it in the background, unless one is running, and return when it is ready
     #[arg(long, conflicts_with = "detached")]
     background: bool,
@@ -41,15 +41,15 @@ pub(crate) struct Arguments {
     detached: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn serve_host(arguments: ServeArgs) -> Result<CommandOutput, CliError> {
     if arguments.port.is_some() {
-        only_a_person("the page")?;
+        require_person("the page")?;
     }
     if arguments.background {
         let starter = host::starter()?;
-        let state = host::wait(async { Ok(host::ours().start_in_background(&starter).await?) })?;
+        let state = host::block_on(async { Ok(host::user_host().start_in_background(&starter).await?) })?;
         let text = format!("The host is running as process {}.\n", state.pid);
-        return Ok(Answer::new(text, to_json(&state)));
+        return Ok(CommandOutput::new(text, to_json(&state)));
     }
     let home = Home::from_env();
     let settings = settings(arguments.detached)?;
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         } else {
             IdlePolicy::UntilStopped
         },
-        log: arguments.detached.then(|| Reach::log(&home)),
+        log: arguments.detached.then(|| Host::log(&home)),
         page: arguments.port.map(page).transpose()?,
     };
     cellist_platform::keep_memory_small();
@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         }
     });
     runtime.shutdown_background();
-    served.map(|()| Answer::new("", Value::Object(Default::default())))
+    served.map(|()| CommandOutput::new("", Value::Object(Default::default())))
 }
 
 /// The threads of the host. The runtime panics, or waits without end, when one of them cannot be had.
@@ -128,7 +128,7 @@ fn settings(detached: bool) -> Result<Settings, CliError> {
     match host_settings() {
         Ok(resolved) => Ok(resolved.settings),
         Err(faults) if detached => {
-            print_aside(&format!("the defaults are used instead of the settings: {faults}"));
+            print_to_stderr(&format!("the defaults are used instead of the settings: {faults}"));
             Ok(Settings::default())
         }
         Err(faults) => Err(faults.into()),

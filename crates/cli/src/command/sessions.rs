@@ -10,11 +10,11 @@ use std::path::PathBuf;
 use cellist_host::{Error, HostClient, Named, Reply, Request};
 use clap::{Args, Subcommand};
 
-use crate::answer::Answer;
 use crate::command::exec::{real, working_folder};
 use crate::error::{CliError, FailureKind};
 use crate::host;
-use crate::waiting::Waiting;
+use crate::output::CommandOutput;
+use crate::spinner::Spinner;
 
 /// List the sessions of the host, and interrupt or end them
 ///
@@ -25,22 +25,22 @@ use crate::waiting::Waiting;
   cellist sessions
   cellist sessions interrupt work
   cellist sessions stop work --cwd data")]
-pub(crate) struct Arguments {
+pub(crate) struct SessionsArgs {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<SessionsCommand>,
 }
 
 #[derive(Subcommand, Debug)]
-enum Command {
-    List(list::Arguments),
-    Interrupt(interrupt::Arguments),
-    Restart(restart::Arguments),
-    Stop(stop::Arguments),
+enum SessionsCommand {
+    List(list::SessionsListArgs),
+    Interrupt(interrupt::SessionsInterruptArgs),
+    Restart(restart::SessionsRestartArgs),
+    Stop(stop::SessionsStopArgs),
 }
 
 /// Which session is meant.
 #[derive(Args, Debug)]
-struct Which {
+struct SessionSelector {
     /// The name of the session
     #[arg(value_name = "ID")]
     id: String,
@@ -49,17 +49,17 @@ struct Which {
     cwd: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn run_sessions_command(arguments: SessionsArgs) -> Result<CommandOutput, CliError> {
     match arguments.command {
-        None => list::run(list::Arguments {}),
-        Some(Command::List(arguments)) => list::run(arguments),
-        Some(Command::Interrupt(arguments)) => interrupt::run(arguments),
-        Some(Command::Restart(arguments)) => restart::run(arguments),
-        Some(Command::Stop(arguments)) => stop::run(arguments),
+        None => list::list_sessions(list::SessionsListArgs {}),
+        Some(SessionsCommand::List(arguments)) => list::list_sessions(arguments),
+        Some(SessionsCommand::Interrupt(arguments)) => interrupt::interrupt_session(arguments),
+        Some(SessionsCommand::Restart(arguments)) => restart::restart_session(arguments),
+        Some(SessionsCommand::Stop(arguments)) => stop::stop_session(arguments),
     }
 }
 
-impl Which {
+impl SessionSelector {
     fn named(&self) -> Named {
         // The folder of a session may be gone.
         let folder = |cwd: &PathBuf| working_folder(Some(cwd)).map_or_else(|_| cwd.clone(), |cwd| real(&cwd));
@@ -69,13 +69,13 @@ impl Which {
 
 /// Asks the running host. Without one there are no sessions.
 fn ask(request: Request) -> Result<Option<Reply>, CliError> {
-    let _waiting = Waiting::new(match &request {
+    let _waiting = Spinner::new(match &request {
         Request::Restart(_) => "starting the kernel anew",
         Request::End(_) => "the session ends",
         _ => "asking the host",
     });
-    host::wait(async {
-        match HostClient::attach(&host::ours()).await {
+    host::block_on(async {
+        match HostClient::attach(&host::user_host()).await {
             Ok(client) => Ok(Some(client.ask(request).await?)),
             Err(Error::NoHost) => Ok(None),
             Err(error) => Err(error.into()),
@@ -84,7 +84,7 @@ fn ask(request: Request) -> Result<Option<Reply>, CliError> {
 }
 
 /// Asks the running host for something to be done with a session, which must be there.
-fn change(which: &Which, request: impl FnOnce(Named) -> Request) -> Result<Reply, CliError> {
+fn change(which: &SessionSelector, request: impl FnOnce(Named) -> Request) -> Result<Reply, CliError> {
     ask(request(which.named()))?.ok_or_else(|| {
         CliError::input(
             FailureKind::NoSuchSession,

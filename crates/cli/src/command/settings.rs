@@ -4,10 +4,10 @@ use cellist_settings::{Access, Origin, Resolved, Row};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::command::exec::working_folder;
 use crate::error::CliError;
-use crate::paint::{Ink, Paint, When};
+use crate::output::CommandOutput;
+use crate::paint::{ColourMode, Ink, Paint};
 use crate::settings::settings_in;
 
 /// List all settings, their values, and where each comes from
@@ -20,17 +20,17 @@ use crate::settings::settings_in;
   cellist settings
   cellist settings --json
   cellist settings --set python.backend=runner")]
-pub(crate) struct Arguments {
+pub(crate) struct SettingsArgs {
     /// A setting for this command alone
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn show_settings(arguments: SettingsArgs) -> Result<CommandOutput, CliError> {
     let resolved = settings_in(&working_folder(None)?, &arguments.set)?;
     let json = to_json(&resolved);
-    let text = for_people(&resolved, Paint::for_stdout(When::Auto));
-    Ok(Answer::new(text, json).with_notices(resolved.notices))
+    let text = for_people(&resolved, Paint::for_stdout(ColourMode::Auto));
+    Ok(CommandOutput::new(text, json).with_notices(resolved.notices))
 }
 
 fn to_json(resolved: &Resolved) -> Value {

@@ -11,11 +11,11 @@ use cellist_settings::Home;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::clock::spoken;
 use crate::error::{CliError, FailureKind};
 use crate::host::{self, VERSION};
-use crate::notebook_access::only_a_person;
+use crate::notebook_access::require_person;
+use crate::output::CommandOutput;
 
 /// Tell whether the host is running, and what it keeps
 ///
@@ -27,7 +27,7 @@ use crate::notebook_access::only_a_person;
   cellist status --json
   cellist status --browsers
   printf 'Authorization: Bearer %s' \"$(cellist status --token)\" | curl -H @- http://127.0.0.1:8080/editor")]
-pub(crate) struct Arguments {
+pub(crate) struct StatusArgs {
     /// Print the token alone that programs show to the host over HTTP
     ///
     /// Other users of the machine can read the arguments of a program: give it to `curl -H @-` on standard input.
@@ -41,20 +41,20 @@ pub(crate) struct Arguments {
     browsers: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn show_status(arguments: StatusArgs) -> Result<CommandOutput, CliError> {
     let home = Home::from_env();
     if arguments.browsers {
         return browsers::list(&home);
     }
-    let state = host::wait(async { Ok(host::ours().state().await?) })?;
+    let state = host::block_on(async { Ok(host::user_host().state().await?) })?;
     if arguments.token {
-        only_a_person("the token of the host")?;
+        require_person("the token of the host")?;
         let served = state.is_some_and(|state| state.page.is_some());
         let token = token(&home).filter(|_| served).ok_or_else(|| {
             CliError::input(FailureKind::NoPage, "no host serves anything over HTTP")
                 .with_hint("`cellist serve --port 8080` and `cellist open` do")
         })?;
-        return Ok(Answer::new(format!("{token}\n"), json!({ "token": token })));
+        return Ok(CommandOutput::new(format!("{token}\n"), json!({ "token": token })));
     }
     let text = match &state {
         Some(state) => for_people(state, &home),
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let mut json = state.as_ref().map_or_else(|| json!({}), to_json);
     json["running"] = state.is_some().into();
     json["home"] = home.path().to_string_lossy().into();
-    Ok(Answer::new(text, json))
+    Ok(CommandOutput::new(text, json))
 }
 
 /// What a host is, for programs.

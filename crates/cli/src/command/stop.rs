@@ -4,11 +4,11 @@ use cellist_host::Stopped;
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::command::status::to_json;
 use crate::error::CliError;
 use crate::host;
-use crate::waiting::Waiting;
+use crate::output::CommandOutput;
+use crate::spinner::Spinner;
 
 /// End the host, with all sessions that it keeps
 ///
@@ -16,14 +16,14 @@ use crate::waiting::Waiting;
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist stop")]
-pub(crate) struct Arguments {}
+pub(crate) struct StopArgs {}
 
-pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
-    let waiting = Waiting::new("the host ends");
-    let stopped = host::wait(async { Ok(host::ours().stop().await?) })?;
+pub(crate) fn stop_host(_: StopArgs) -> Result<CommandOutput, CliError> {
+    let waiting = Spinner::new("the host ends");
+    let stopped = host::block_on(async { Ok(host::user_host().stop().await?) })?;
     drop(waiting);
     Ok(match stopped {
-        Stopped::Nobody => Answer::new("No host is running.\n", json!({ "stopped": false })),
+        Stopped::Nobody => CommandOutput::new("No host is running.\n", json!({ "stopped": false })),
         Stopped::Left(state) => {
             let with = match (state.sessions, state.busy) {
                 (0, _) => String::new(),
@@ -34,12 +34,12 @@ pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
             };
             let mut json = to_json(&state);
             json["stopped"] = true.into();
-            Answer::new(format!("Stopped the host (process {}){with}.\n", state.pid), json)
+            CommandOutput::new(format!("Stopped the host (process {}){with}.\n", state.pid), json)
         }
         Stopped::Killed { pid } => {
             let text =
                 format!("The host (process {pid}) did not answer and was killed, and its kernels with it.\n");
-            Answer::new(text, json!({ "stopped": true, "killed": true, "pid": pid }))
+            CommandOutput::new(text, json!({ "stopped": true, "killed": true, "pid": pid }))
         }
     })
 }

@@ -8,10 +8,10 @@ use cellist_settings::{Home, Project};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::command::exec::working_folder;
 use crate::error::{CliError, Exit, FailureKind};
-use crate::notebook_access::only_a_person;
+use crate::notebook_access::require_person;
+use crate::output::CommandOutput;
 
 /// Trust what the .cellist of a folder holds
 ///
@@ -22,7 +22,7 @@ use crate::notebook_access::only_a_person;
   cellist trust                what the folder here, or its project, holds
   cellist trust --list         what is trusted, and what has changed since
   cellist trust --remove ~/src/old")]
-pub(crate) struct Arguments {
+pub(crate) struct TrustArgs {
     /// The folder; without it the current one
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
@@ -34,14 +34,14 @@ pub(crate) struct Arguments {
     list: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn change_trust(arguments: TrustArgs) -> Result<CommandOutput, CliError> {
     let home = Home::from_env();
     let ledger = Ledger::new(&home);
     let folder = arguments.folder.as_deref();
     match arguments.list {
         true => Ok(list(&ledger, &home)),
         false => {
-            only_a_person("trust")?;
+            require_person("trust")?;
             match arguments.remove {
                 true => remove(&ledger, &home, folder),
                 false => trust(&ledger, &home, folder),
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     }
 }
 
-fn trust(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<Answer, CliError> {
+fn trust(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<CommandOutput, CliError> {
     let folder = match named {
         Some(_) => working_folder(named).map_err(|error| error.with_hint("name a folder that exists"))?,
         None => working_folder(None)?,
@@ -72,7 +72,7 @@ fn trust(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<Answer, C
     };
     let names: Vec<Value> =
         items.iter().map(|item| json!({ "name": item.name, "value": item.value })).collect();
-    Ok(Answer::new(text, json!({ "folder": project.folder().to_string_lossy(), "trusted": names })))
+    Ok(CommandOutput::new(text, json!({ "folder": project.folder().to_string_lossy(), "trusted": names })))
 }
 
 fn told(item: &Item) -> String {
@@ -82,7 +82,7 @@ fn told(item: &Item) -> String {
     }
 }
 
-fn remove(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<Answer, CliError> {
+fn remove(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<CommandOutput, CliError> {
     let whole = match named {
         Some(named) => std::path::absolute(named).map_err(|error| CliError::unreadable(named, &error))?,
         None => working_folder(None)?,
@@ -94,10 +94,10 @@ fn remove(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<Answer, 
     let was = ledger.remove(folder)?;
     let what = if was { "is not trusted any more" } else { "was not trusted" };
     let text = format!("{} {what}.\n", folder.display());
-    Ok(Answer::new(text, json!({ "folder": folder.to_string_lossy(), "removed": was })))
+    Ok(CommandOutput::new(text, json!({ "folder": folder.to_string_lossy(), "removed": was })))
 }
 
-fn list(ledger: &Ledger, home: &Home) -> Answer {
+fn list(ledger: &Ledger, home: &Home) -> CommandOutput {
     let (mut text, mut rows) = (String::new(), Vec::new());
     for page in ledger.pages() {
         let folder = Path::new(&page.folder);
@@ -132,7 +132,7 @@ fn list(ledger: &Ledger, home: &Home) -> Answer {
     if rows.is_empty() {
         text.push_str("No folder is trusted.\n");
     }
-    Answer::new(text, json!({ "folders": rows }))
+    CommandOutput::new(text, json!({ "folders": rows }))
 }
 
 impl From<TrustError> for CliError {

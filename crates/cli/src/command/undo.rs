@@ -7,10 +7,10 @@ use cellist_store::Changed;
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::command::history::{entry_json, told};
 use crate::error::{CliError, FailureKind};
-use crate::notebook_access::{self, Standalone};
+use crate::notebook_access::{self, StandaloneFlag};
+use crate::output::CommandOutput;
 
 /// Take back the last change of a notebook, or a whole turn
 ///
@@ -21,7 +21,7 @@ use crate::notebook_access::{self, Standalone};
   cellist undo nb.ipynb
   cellist undo nb.ipynb --turn t3                # as `cellist history nb.ipynb` names it
   cellist undo nb.ipynb --entry 7")]
-pub(crate) struct Arguments {
+pub(crate) struct UndoArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
@@ -32,11 +32,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "NUMBER")]
     entry: Option<u64>,
     #[command(flatten)]
-    standalone: Standalone,
+    standalone: StandaloneFlag,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let Arguments { notebook: path, turn, entry, standalone } = arguments;
+pub(crate) fn undo_changes(arguments: UndoArgs) -> Result<CommandOutput, CliError> {
+    let UndoArgs { notebook: path, turn, entry, standalone } = arguments;
     let wanted = match (turn, entry) {
         (Some(turn), _) => Undo::Turn(turn),
         (None, Some(number)) => Undo::Entry(number),
@@ -64,5 +64,5 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         "written": written,
         "total_cells": notebook.cells().len(),
     });
-    Ok(Answer::new(text, json).with_notices(notices))
+    Ok(CommandOutput::new(text, json).with_notices(notices))
 }

@@ -13,14 +13,14 @@ use cellist_tui::Viewing;
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::error::{CliError, Exit, FailureKind};
-use crate::host::{self, Reach};
+use crate::host::{self, HostAccess};
 use crate::kernel::KernelFlags;
-use crate::notebook_access::Target;
+use crate::notebook_access::PathTarget;
 use crate::notebook_access::author;
 use crate::notebook_access::files;
-use crate::paint::{Paint, When};
+use crate::output::CommandOutput;
+use crate::paint::{ColourMode, Paint};
 use crate::progress::picturing_for;
 use crate::settings::limits;
 
@@ -32,7 +32,7 @@ use crate::settings::limits;
 #[command(after_help = "Examples:
   cellist view nb.ipynb
   cellist view nb.ipynb --standalone")]
-pub(crate) struct Arguments {
+pub(crate) struct ViewArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
@@ -43,17 +43,17 @@ pub(crate) struct Arguments {
     flags: KernelFlags,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn view_notebook(arguments: ViewArgs) -> Result<CommandOutput, CliError> {
     // The notebook can be edited on the screen, and the host that saves it knows nothing of this agent.
     files::check_change(&arguments.notebook)?;
-    needs_terminal("view")?;
-    let target = Target { path: arguments.notebook.clone(), part: None };
+    require_terminal("view")?;
+    let target = PathTarget { path: arguments.notebook.clone(), part: None };
     target.check_name()?;
     let wanted = Wanted::of_metadata(&files::store().open(&target.path)?.notebook.metadata());
     let path = target.path.canonicalize().map_err(|error| CliError::unreadable(&target.path, &error))?;
     let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
     let settings = arguments.flags.settings(&folder)?.settings;
-    let paint = Paint::for_stdout(When::Auto);
+    let paint = Paint::for_stdout(ColourMode::Auto);
     let key = SessionKey::of_notebook(&path);
     let kind = Kind::Notebook { path: path.clone() };
     let viewing = Viewing {
@@ -71,19 +71,19 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         has_colour: paint.is_on(),
         path,
     };
-    host::wait(async {
-        let reach = Reach::open(arguments.standalone, &settings, &arguments.flags).await?;
+    host::block_on(async {
+        let reach = HostAccess::open(arguments.standalone, &settings, &arguments.flags).await?;
         let shown = viewing.show(reach.client()).await;
         reach.close().await;
         shown?.map_err(|error| {
             CliError::new(FailureKind::Terminal, Exit::NotSaved, format!("the terminal: {error}"))
         })
     })?;
-    Ok(Answer::new("", json!({})))
+    Ok(CommandOutput::new("", json!({})))
 }
 
 /// A screen needs someone who looks at it.
-pub(crate) fn needs_terminal(command: &str) -> Result<(), CliError> {
+pub(crate) fn require_terminal(command: &str) -> Result<(), CliError> {
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
         return Ok(());
     }

@@ -8,12 +8,12 @@ use cellist_notebook::{self as notebook, Revision, Selector, parse_text};
 use cellist_store::{Missing, Problem};
 use clap::Args;
 
-use crate::answer::Answer;
 use crate::command::read::OUTPUT_MARKER;
 use crate::error::CliError;
-use crate::input::Content;
-use crate::notebook_access::{self, Standalone, Target};
-use crate::{memory, report};
+use crate::input::InputSource;
+use crate::notebook_access::{self, PathTarget, StandaloneFlag};
+use crate::output::CommandOutput;
+use crate::{allocation, edit_report};
 
 /// Make a notebook as a cell-marked text says
 ///
@@ -29,7 +29,7 @@ use crate::{memory, report};
   cellist read nb.ipynb > t && $EDITOR t && cellist write nb.ipynb t
   printf '# %%%% [code]\\nprint(1)\\n' | cellist write new.ipynb
   cellist write nb.ipynb:raw nb.json     # the JSON, which must be a notebook")]
-pub(crate) struct Arguments {
+pub(crate) struct WriteArgs {
     /// The notebook; with :raw behind it, its JSON
     #[arg(value_name = "NB[:raw]")]
     notebook: OsString,
@@ -39,12 +39,12 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
     #[command(flatten)]
-    standalone: Standalone,
+    standalone: StandaloneFlag,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let target = Target::parse(&arguments.notebook)?;
-    let content = Content::of_file(arguments.file);
+pub(crate) fn write_notebook(arguments: WriteArgs) -> Result<CommandOutput, CliError> {
+    let target = PathTarget::parse(&arguments.notebook)?;
+    let content = InputSource::of_file(arguments.file);
     match target.part {
         None => write_text(&target, &content, arguments.base, arguments.standalone),
         Some(Selector::Raw) => write_raw(&target, &content, arguments.base, arguments.standalone),
@@ -53,11 +53,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 }
 
 fn write_text(
-    target: &Target,
-    content: &Content,
+    target: &PathTarget,
+    content: &InputSource,
     base: Option<Revision>,
-    standalone: Standalone,
-) -> Result<Answer, CliError> {
+    standalone: StandaloneFlag,
+) -> Result<CommandOutput, CliError> {
     let path = &target.path;
     target.check_name()?;
     let text = content.text("write")?;
@@ -79,8 +79,8 @@ fn write_text(
     } else {
         store.keep(path, &snapshot);
     }
-    memory::leave(snapshot);
-    Ok(report::applied(path, changed))
+    allocation::leak(snapshot);
+    Ok(edit_report::for_edit(path, changed))
 }
 
 fn refused(error: &notebook::Error) -> CliError {
@@ -93,11 +93,11 @@ fn refused(error: &notebook::Error) -> CliError {
 }
 
 fn write_raw(
-    target: &Target,
-    content: &Content,
+    target: &PathTarget,
+    content: &InputSource,
     base: Option<Revision>,
-    standalone: Standalone,
-) -> Result<Answer, CliError> {
+    standalone: StandaloneFlag,
+) -> Result<CommandOutput, CliError> {
     let path = &target.path;
     target.check_name()?;
     let bytes = content.bytes("write")?;
@@ -113,5 +113,5 @@ fn write_raw(
         NotebookError::Host { .. } => error.into(),
     })?;
     store.remember(path, &changed.notebook.snapshot());
-    Ok(report::replaced(path, changed))
+    Ok(edit_report::for_overwrite(path, changed))
 }

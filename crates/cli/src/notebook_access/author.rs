@@ -31,7 +31,7 @@ pub(crate) fn author() -> Author {
 }
 
 /// Refuses an agent what only a person decides.
-pub(crate) fn only_a_person(what: &str) -> Result<(), CliError> {
+pub(crate) fn require_person(what: &str) -> Result<(), CliError> {
     match author().actor.kind {
         ActorKind::Agent => {
             Err(CliError::input(FailureKind::OnlyAPerson, format!("{what} is for a person alone"))

@@ -9,14 +9,14 @@ use crate::error::{CliError, FailureKind};
 
 /// A file, and the part of it that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct PathTarget {
     pub(crate) path: PathBuf,
     pub(crate) part: Option<Selector>,
 }
 
-impl Target {
+impl PathTarget {
     /// Takes an argument apart. A file whose whole name exists wins over a selector.
-    pub(crate) fn parse(argument: &OsStr) -> Result<Target, CliError> {
+    pub(crate) fn parse(argument: &OsStr) -> Result<PathTarget, CliError> {
         let whole = Path::new(argument);
         let split = match argument.to_str() {
             Some(text) if whole.symlink_metadata().is_err() => {
@@ -25,8 +25,8 @@ impl Target {
             Some(_) | None => None,
         };
         Ok(match split {
-            Some((path, part)) => Target { path: path.into(), part: Some(part) },
-            None => Target { path: whole.to_owned(), part: None },
+            Some((path, part)) => PathTarget { path: path.into(), part: Some(part) },
+            None => PathTarget { path: whole.to_owned(), part: None },
         })
     }
 

@@ -12,7 +12,7 @@ use cellist_tui::{
     to_terminal,
 };
 
-use super::Showing;
+use super::LiveOutput;
 use crate::paint::Paint;
 
 /// Lines of a cell's output when it has run; the rest is in the file.
@@ -22,7 +22,7 @@ const LINES: usize = 8;
 /// What shows all of a cell that has scrolled away.
 const KEY: &str = "the file";
 
-pub(super) struct Live {
+pub(super) struct LiveView {
     paint: Paint,
     images: Images,
     /// Found out when the first picture comes.
@@ -30,22 +30,22 @@ pub(super) struct Live {
     step: Option<Step>,
     language: String,
     since: Instant,
-    showing: Showing,
+    showing: LiveOutput,
     frame: usize,
     /// Lines on the screen that the next drawing takes away.
     drawn: usize,
 }
 
-impl Live {
-    pub(super) fn new(paint: Paint, images: Images, language: String) -> Live {
-        Live {
+impl LiveView {
+    pub(super) fn new(paint: Paint, images: Images, language: String) -> LiveView {
+        LiveView {
             paint,
             images,
             picturing: OnceCell::new(),
             step: None,
             language,
             since: Instant::now(),
-            showing: Showing::default(),
+            showing: LiveOutput::default(),
             frame: 0,
             drawn: 0,
         }
@@ -54,7 +54,7 @@ impl Live {
     pub(super) fn start(&mut self, step: Step, at: Instant) -> String {
         self.step = Some(step);
         self.since = at;
-        self.showing = Showing::default();
+        self.showing = LiveOutput::default();
         self.draw(None, at)
     }
 
@@ -67,7 +67,7 @@ impl Live {
     }
 
     /// The cell that runs, in place of what was drawn of it before.
-    pub(super) fn draw(&mut self, newest: Option<Showing>, now: Instant) -> String {
+    pub(super) fn draw(&mut self, newest: Option<LiveOutput>, now: Instant) -> String {
         if let Some(newest) = newest {
             self.showing = newest;
         }
@@ -173,11 +173,11 @@ mod tests {
     fn what_was_drawn_is_taken_away_again() {
         let (cell, source) = (String::new(), String::new());
         let step = Step { index: 3, cell, position: 1, count: 4, title: "fit".into(), source };
-        let mut live = Live::new(Paint::never(), Images::Off, "python".into());
+        let mut live = LiveView::new(Paint::never(), Images::Off, "python".into());
         let now = Instant::now();
         let first = live.start(step, now);
         assert!(first.contains("[3] fit  0 ms · 2 more\n"), "{first}");
-        let showing = Showing { text: "one\ntwo\n".into(), bar: None };
+        let showing = LiveOutput { text: "one\ntwo\n".into(), bar: None };
         let second = live.draw(Some(showing), now);
         assert!(second.starts_with("\x1b[1A\r\x1b[J") && second.ends_with("  one\n  two\n"), "{second:?}");
         assert_eq!(live.clear(), "\x1b[3A\r\x1b[J");

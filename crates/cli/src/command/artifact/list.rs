@@ -6,25 +6,27 @@ use cellist_store::artifact::ArtifactRow;
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::clock::ago;
 use crate::error::CliError;
-use crate::paint::{Ink, Paint, When, visible};
+use crate::output::CommandOutput;
+use crate::paint::{ColourMode, Ink, Paint, visible};
 
 /// List the artifacts, the newest first
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist artifact list
   cellist artifact list --json")]
-pub(super) struct Arguments {}
+pub(super) struct ArtifactListArgs {}
 
-pub(super) fn run(_: Arguments) -> Result<Answer, CliError> {
+pub(super) fn list_artifacts(_: ArtifactListArgs) -> Result<CommandOutput, CliError> {
     let artifacts = super::artifacts();
     let rows = artifacts.list()?;
-    let paint = Paint::for_stdout(When::Auto);
+    let paint = Paint::for_stdout(ColourMode::Auto);
     let text: String = rows.iter().map(|row| line(row, paint)).collect();
-    let answer =
-        Answer::new(text, json!({ "folder": artifacts.folder().to_string_lossy(), "artifacts": rows }));
+    let answer = CommandOutput::new(
+        text,
+        json!({ "folder": artifacts.folder().to_string_lossy(), "artifacts": rows }),
+    );
     Ok(match rows.is_empty() {
         true => answer.with_notices(vec!["there are no artifacts".into()]),
         false => answer,

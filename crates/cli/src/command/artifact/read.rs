@@ -11,11 +11,11 @@ use clap::Args;
 use serde_json::json;
 
 use super::artifacts;
-use crate::answer::{Answer, Format};
 use crate::error::{CliError, FailureKind};
 use crate::notebook_access::files;
-use crate::paint::{Ink, Paint, When};
-use crate::waiting::Waiting;
+use crate::output::{CommandOutput, OutputFormat};
+use crate::paint::{ColourMode, Ink, Paint};
+use crate::spinner::Spinner;
 
 /// How an address begins.
 pub(crate) const SCHEME: &str = "artifact://";
@@ -33,7 +33,7 @@ const JSON_LIMIT: usize = 1024 * 1024;
   cellist artifact read artifact://4t7wq2zn --tail 50
   cellist artifact read 4t7wq2zn --search 'loss=\\d' --max 20
   cellist artifact read 4t7wq2zn -o all.txt")]
-pub(crate) struct Arguments {
+pub(crate) struct ArtifactReadArgs {
     /// The id, or the address
     #[arg(value_name = "ID")]
     id: String,
@@ -54,10 +54,13 @@ pub(crate) struct Arguments {
     output: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+pub(crate) fn read_artifact(
+    arguments: ArtifactReadArgs,
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
     let (artifacts, id) = (artifacts(), arguments.id.parse()?);
     if let Some(pattern) = &arguments.search {
-        let _waiting = Waiting::new("searching the artifact");
+        let _waiting = Spinner::new("searching the artifact");
         return search(&artifacts, &id, pattern, arguments.max);
     }
     let parts = match (&arguments.lines, arguments.tail) {
@@ -67,7 +70,7 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
     };
     match (&arguments.output, format) {
         (Some(file), _) => {
-            let _waiting = Waiting::new("saving the artifact");
+            let _waiting = Spinner::new("saving the artifact");
             save(&artifacts, &id, &parts, file)
         }
         (None, format) => show(&artifacts, &id, &parts, format),
@@ -75,7 +78,7 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
 }
 
 /// What `cellist read` shows of `artifact://ID` or `artifact://ID:LINES`.
-pub(crate) fn read_address(address: &str, format: Format) -> Result<Answer, CliError> {
+pub(crate) fn read_address(address: &str, format: OutputFormat) -> Result<CommandOutput, CliError> {
     let name = address.strip_prefix(SCHEME).unwrap_or(address);
     let (id, parts) = match name.split_once(':') {
         Some((id, lines)) => (id, parse_lines(lines)?),
@@ -100,9 +103,9 @@ fn show(
     artifacts: &Artifacts,
     id: &ArtifactId,
     parts: &[ArtifactRange],
-    format: Format,
-) -> Result<Answer, CliError> {
-    if format == Format::Json {
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
+    if format == OutputFormat::Json {
         let (mut text, mut left_out) = (Vec::new(), 0);
         for part in parts {
             let piece = artifacts.read(id, *part, JSON_LIMIT - text.len())?;
@@ -115,14 +118,15 @@ fn show(
             "text": String::from_utf8_lossy(&text),
             "left_out_bytes": left_out,
         });
-        return Ok(Answer::new("", json));
+        return Ok(CommandOutput::new("", json));
     }
     let stdout = io::stdout();
     let copied = match stdout.is_terminal() {
         true => {
-            let colour = Paint::for_stdout(When::Auto).is_on();
+            let colour = Paint::for_stdout(ColourMode::Auto).is_on();
             let ansi = if colour { Ansi::KeepColour } else { Ansi::Remove };
-            let mut screen = Screen { cleaner: Cleaner::new(ansi), text: String::new(), out: stdout.lock() };
+            let mut screen =
+                TerminalWriter { cleaner: Cleaner::new(ansi), text: String::new(), out: stdout.lock() };
             copy(artifacts, id, parts, &mut screen)
                 .and_then(|()| screen.end().map_err(|error| ArtifactError::Copy { id: id.clone(), error }))
         }
@@ -133,7 +137,7 @@ fn show(
         Err(ArtifactError::Copy { error, .. }) if error.kind() == io::ErrorKind::BrokenPipe => {}
         copied => copied?,
     }
-    Ok(Answer::new("", json!({})))
+    Ok(CommandOutput::new("", json!({})))
 }
 
 fn copy(
@@ -153,7 +157,7 @@ fn save(
     id: &ArtifactId,
     parts: &[ArtifactRange],
     path: &Path,
-) -> Result<Answer, CliError> {
+) -> Result<CommandOutput, CliError> {
     files::check_change(path)?;
     // What cannot be read must not empty a file first.
     for part in parts {
@@ -166,12 +170,17 @@ fn save(
     }
     let bytes = file.metadata().map(|file| file.len()).unwrap_or_default();
     let text = format!("wrote {bytes} bytes to {}\n", path.display());
-    Ok(Answer::new(text, json!({ "id": id, "output": path.to_string_lossy(), "bytes": bytes })))
+    Ok(CommandOutput::new(text, json!({ "id": id, "output": path.to_string_lossy(), "bytes": bytes })))
 }
 
-fn search(artifacts: &Artifacts, id: &ArtifactId, pattern: &str, max: usize) -> Result<Answer, CliError> {
+fn search(
+    artifacts: &Artifacts,
+    id: &ArtifactId,
+    pattern: &str,
+    max: usize,
+) -> Result<CommandOutput, CliError> {
     let found = artifacts.search(id, pattern, max)?;
-    let paint = Paint::for_stdout(When::Auto);
+    let paint = Paint::for_stdout(ColourMode::Auto);
     let lines = found
         .hits
         .iter()
@@ -188,17 +197,17 @@ fn search(artifacts: &Artifacts, id: &ArtifactId, pattern: &str, max: usize) -> 
     let mut json = json!(found);
     json["id"] = json!(id);
     json["path"] = json!(artifacts.path(id).to_string_lossy());
-    Ok(Answer::new(text, json).with_notices(said.into_iter().collect()))
+    Ok(CommandOutput::new(text, json).with_notices(said.into_iter().collect()))
 }
 
 /// A terminal: what a program wrote may colour it and do nothing else to it.
-struct Screen<W> {
+struct TerminalWriter<W> {
     cleaner: Cleaner,
     text: String,
     out: W,
 }
 
-impl<W: Write> Screen<W> {
+impl<W: Write> TerminalWriter<W> {
     fn end(&mut self) -> io::Result<()> {
         self.cleaner.finish(&mut self.text);
         if !self.text.is_empty() && !self.text.ends_with('\n') {
@@ -215,7 +224,7 @@ impl<W: Write> Screen<W> {
     }
 }
 
-impl<W: Write> Write for Screen<W> {
+impl<W: Write> Write for TerminalWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.cleaner.push(bytes, &mut self.text);
         self.pass()?;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use cellist_notebook::{Cell, CellRef, CellType, Operation, SnapshotCell};
 use clap::Args;
 
-use super::{Base, Told, perform};
-use crate::answer::Answer;
+use super::{BaseFlags, ResultShape, perform};
 use crate::error::CliError;
+use crate::output::CommandOutput;
 
 /// Take the outputs and execution counts off cells, or off all of them
 ///
@@ -16,7 +16,7 @@ use crate::error::CliError;
 #[command(after_help = "Examples:
   cellist cell clear nb.ipynb                    # all cells
   cellist cell clear nb.ipynb 3 1a2b3c4d")]
-pub(super) struct Arguments {
+pub(super) struct CellClearArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
@@ -24,12 +24,12 @@ pub(super) struct Arguments {
     #[arg(value_name = "CELL", value_parser = super::cell, allow_negative_numbers = true)]
     cells: Vec<CellRef>,
     #[command(flatten)]
-    base: Base,
+    base: BaseFlags,
 }
 
-pub(super) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let Arguments { notebook, cells, base } = arguments;
-    let told = if cells.len() == 1 { Told::One } else { Told::List };
+pub(super) fn clear_cells(arguments: CellClearArgs) -> Result<CommandOutput, CliError> {
+    let CellClearArgs { notebook, cells, base } = arguments;
+    let told = if cells.len() == 1 { ResultShape::One } else { ResultShape::List };
     let mut answer = perform(notebook, base, told, |notebook, snapshot| {
         let cells = match (cells.is_empty(), snapshot) {
             (false, _) => cells.clone(),

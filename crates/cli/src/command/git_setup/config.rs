@@ -7,33 +7,33 @@ use crate::error::{CliError, Exit, FailureKind};
 
 /// Which configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum ConfigScope {
     Local,
     Global,
 }
 
-impl Scope {
+impl ConfigScope {
     fn flag(self) -> &'static str {
         match self {
-            Scope::Local => "--local",
-            Scope::Global => "--global",
+            ConfigScope::Local => "--local",
+            ConfigScope::Global => "--global",
         }
     }
 
     pub(super) fn in_words(self) -> &'static str {
         match self {
-            Scope::Local => "in this repository",
-            Scope::Global => "for this user",
+            ConfigScope::Local => "in this repository",
+            ConfigScope::Global => "for this user",
         }
     }
 }
 
 /// The git of a scope.
-pub(super) struct Git {
-    pub(super) scope: Scope,
+pub(super) struct GitConfig {
+    pub(super) scope: ConfigScope,
 }
 
-impl Git {
+impl GitConfig {
     /// Sets what is not set yet, and tells each.
     pub(super) fn set(&self, program: &str) -> Result<Vec<String>, CliError> {
         let mut done = Vec::new();
@@ -68,7 +68,7 @@ impl Git {
     /// The file that says which notebooks are compared how.
     pub(super) fn attributes_file(&self) -> Result<PathBuf, CliError> {
         match self.scope {
-            Scope::Local => {
+            ConfigScope::Local => {
                 let top = self.ask(&["rev-parse", "--show-toplevel"])?;
                 if !top.status.success() {
                     return Err(CliError::input(
@@ -79,7 +79,7 @@ impl Git {
                 }
                 Ok(Path::new(line(&top).as_str()).join(".gitattributes"))
             }
-            Scope::Global => {
+            ConfigScope::Global => {
                 let set = self.ask(&["config", "--global", "--type=path", "--get", "core.attributesFile"])?;
                 if set.status.success() {
                     return Ok(line(&set).into());

@@ -32,7 +32,7 @@ fn snap_folder() -> Option<PathBuf> {
     if cfg!(target_os = "macos") {
         return None;
     }
-    let named = host::wait(async {
+    let named = host::block_on(async {
         let mut command = tokio::process::Command::new("xdg-settings");
         command.args(["get", "default-web-browser"]).stdin(Stdio::null()).kill_on_drop(true);
         Ok(tokio::time::timeout(NAMING, command.output()).await)

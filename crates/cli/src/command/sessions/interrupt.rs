@@ -6,10 +6,10 @@ use cellist_session::sessions::Interruption;
 use clap::Args;
 use serde_json::json;
 
-use super::{Which, change};
-use crate::answer::Answer;
+use super::{SessionSelector, change};
 use crate::error::{CliError, Exit};
 use crate::host;
+use crate::output::CommandOutput;
 
 /// Interrupt what a session runs; its state is kept
 ///
@@ -19,15 +19,17 @@ use crate::host;
 #[command(after_help = "Examples:
   cellist sessions interrupt work
   cellist sessions interrupt work --force")]
-pub(super) struct Arguments {
+pub(super) struct SessionsInterruptArgs {
     #[command(flatten)]
-    which: Which,
+    which: SessionSelector,
     /// Kill the kernel if the code does not stop; its state is lost then
     #[arg(long)]
     force: bool,
 }
 
-pub(super) fn run(Arguments { which, force }: Arguments) -> Result<Answer, CliError> {
+pub(super) fn interrupt_session(
+    SessionsInterruptArgs { which, force }: SessionsInterruptArgs,
+) -> Result<CommandOutput, CliError> {
     let interruption = match change(&which, |session| Request::Interrupt { session, force })? {
         Reply::Interrupted(interruption) => interruption,
         other => return Err(host::unexpected(&other)),
@@ -55,5 +57,5 @@ pub(super) fn run(Arguments { which, force }: Arguments) -> Result<Answer, CliEr
         "state": state,
         "execution": execution,
     });
-    Ok(Answer::new(text, json).with_exit(exit))
+    Ok(CommandOutput::new(text, json).with_exit(exit))
 }

@@ -8,20 +8,20 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::ask;
-use crate::answer::Answer;
 use crate::clock::ago;
 use crate::error::CliError;
 use crate::host;
 use crate::listing::table;
+use crate::output::CommandOutput;
 
 /// List the sessions, the oldest first
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist sessions list
   cellist sessions list --json")]
-pub(super) struct Arguments {}
+pub(super) struct SessionsListArgs {}
 
-pub(super) fn run(_: Arguments) -> Result<Answer, CliError> {
+pub(super) fn list_sessions(_: SessionsListArgs) -> Result<CommandOutput, CliError> {
     let sessions = match ask(Request::Sessions)? {
         None => Vec::new(),
         Some(Reply::Sessions(sessions)) => sessions,
@@ -32,7 +32,7 @@ pub(super) fn run(_: Arguments) -> Result<Answer, CliError> {
         false => table(&COLUMNS, sessions.iter().map(row)),
     };
     let rows: Vec<Value> = sessions.iter().map(to_json).collect();
-    let answer = Answer::new(text, json!({ "sessions": rows }));
+    let answer = CommandOutput::new(text, json!({ "sessions": rows }));
     Ok(match sessions.is_empty() {
         true => answer.with_notices(vec!["there are no sessions".into()]),
         false => answer,

@@ -6,7 +6,7 @@ use std::ptr;
 /// process in the middle of a save. The handler does nothing; an ignored signal would stay ignored in kernels and
 /// commands that we start, while a handler does not outlive `exec`.
 #[expect(unsafe_code, reason = "there is no safe call that sets a handler without a runtime")]
-pub(crate) fn report_large_files() {
+pub(crate) fn turn_signal_into_error() {
     extern "C" fn do_nothing(_: libc::c_int) {}
     let handler: extern "C" fn(libc::c_int) = do_nothing;
     // SAFETY: all zeros is a valid action without flags and with an empty mask, and the handler touches nothing. Should

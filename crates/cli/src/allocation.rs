@@ -6,19 +6,19 @@
 const ROOM: usize = 1 << 20;
 
 /// Makes room at once, where the system can. For commands that end soon: what they free is not given back before.
-pub(crate) fn prepare() {
+pub(crate) fn preallocate() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    make_room();
+    populate_heap();
 }
 
 /// Leaves a value to the end of the process, which is near: to take a large one apart would be of use to nobody.
-pub(crate) fn leave<T>(value: T) {
+pub(crate) fn leak<T>(value: T) {
     std::mem::forget(value);
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 #[expect(unsafe_code, reason = "there are no safe calls for advice on memory")]
-fn make_room() {
+fn populate_heap() {
     /// Buffers from this size on still come from the system and go back to it.
     const LARGE: i32 = 4 << 20;
     const KEPT: i32 = 64 << 20;

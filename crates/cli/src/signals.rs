@@ -4,19 +4,19 @@ use cellist_session::execution::Canceller;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Hands each signal on as a wish to stop, by force from the second on: the kernel ends with the command. Needs a runtime.
-pub(crate) fn hand_on(canceller: &Canceller) {
+pub(crate) fn cancel_on_signals(canceller: &Canceller) {
     for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-        hand_on_one(kind, canceller, true);
+        cancel_on_signal(kind, canceller, true);
     }
 }
 
 /// Hands on the signals that mean the code. What runs in the host outlives a terminal that hangs up. Needs a runtime.
-pub(crate) fn hand_on_stops(canceller: &Canceller) {
-    hand_on_one(SignalKind::interrupt(), canceller, false);
-    hand_on_one(SignalKind::terminate(), canceller, false);
+pub(crate) fn cancel_on_stop_signals(canceller: &Canceller) {
+    cancel_on_signal(SignalKind::interrupt(), canceller, false);
+    cancel_on_signal(SignalKind::terminate(), canceller, false);
 }
 
-fn hand_on_one(kind: SignalKind, canceller: &Canceller, forces: bool) {
+fn cancel_on_signal(kind: SignalKind, canceller: &Canceller, forces: bool) {
     // Without a listener the signal ends the process as it always did.
     let Ok(mut signals) = signal(kind) else { return };
     let canceller = canceller.clone();

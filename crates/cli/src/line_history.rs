@@ -12,20 +12,20 @@ const MOST: usize = 1000;
 
 /// What was typed, one JSON text a line.
 #[derive(Clone, Debug)]
-pub(crate) struct Typed {
+pub(crate) struct LineHistory {
     home: Home,
     folder: &'static str,
 }
 
-impl Typed {
+impl LineHistory {
     /// Code of a user.
-    pub(crate) fn code(home: &Home) -> Typed {
-        Typed { home: home.clone(), folder: "repl" }
+    pub(crate) fn code(home: &Home) -> LineHistory {
+        LineHistory { home: home.clone(), folder: "repl" }
     }
 
     /// Messages of a user to a model.
-    pub(crate) fn messages(home: &Home) -> Typed {
-        Typed { home: home.clone(), folder: "chat" }
+    pub(crate) fn messages(home: &Home) -> LineHistory {
+        LineHistory { home: home.clone(), folder: "chat" }
     }
 
     /// The newest of it, oldest first. What cannot be read is left out.
@@ -54,12 +54,12 @@ mod tests {
     #[test]
     fn what_was_typed_comes_back_in_its_order_whatever_is_in_it() {
         let scratch = testkit::Scratch::new();
-        let typed = Typed::code(&Home::at(scratch.path()));
+        let typed = LineHistory::code(&Home::at(scratch.path()));
         assert!(typed.list().is_empty());
         for code in ["x = 1", "if x:\n    print('é')"] {
             typed.add(code).unwrap();
         }
         assert_eq!(typed.list(), ["x = 1", "if x:\n    print('é')"]);
-        assert!(Typed::messages(&Home::at(scratch.path())).list().is_empty(), "code is no message");
+        assert!(LineHistory::messages(&Home::at(scratch.path())).list().is_empty(), "code is no message");
     }
 }

@@ -75,11 +75,11 @@ mod tests {
     use cellist_notebook::hunks;
 
     use super::write_hunks;
-    use crate::paint::{Paint, When};
+    use crate::paint::{ColourMode, Paint};
 
     fn check(before: &str, after: &str, expected: &str) {
         let mut out = String::new();
-        write_hunks(before, after, &hunks(before, after), Paint::for_stdout(When::Never), &mut out);
+        write_hunks(before, after, &hunks(before, after), Paint::for_stdout(ColourMode::Never), &mut out);
         assert_eq!(out, expected);
     }
 

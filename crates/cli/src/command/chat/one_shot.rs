@@ -5,25 +5,25 @@ use cellist_host::{Approval, ChatAsk, ChatReply, Ending, Heard, HostClient, Repl
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::setup::Setup;
+use super::setup::ChatSetup;
 use super::{chat, open, send, withdraw};
-use crate::answer::{Answer, Format, print, print_aside};
 use crate::error::{CliError, Exit, FailureKind};
 use crate::host::unexpected;
+use crate::output::{CommandOutput, OutputFormat, print, print_to_stderr};
 use crate::paint::visible;
 
 pub(super) async fn answer(
     client: &HostClient,
-    setup: &Setup,
+    setup: &ChatSetup,
     message: &str,
     is_new: bool,
-    format: Format,
-) -> Result<Answer, CliError> {
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
     let (name, mut from) = open(client, setup, is_new).await?;
     let ask = setup.message(message.trim_end(), setup.mode);
     let message = send(client, &name, ask).await?;
     let mut interrupts = signal(SignalKind::interrupt()).ok();
-    let mut record = Record { format, ..Record::new() };
+    let mut record = AnswerRecord { format, ..AnswerRecord::new() };
     // Another message may be answered before ours.
     let (mut is_ours, mut mark, mut before) = (false, None, 0);
     loop {
@@ -57,8 +57,8 @@ pub(super) async fn answer(
             return record.end(setup, &Ending::Stopped, Usage::default());
         }
         let place = waiting.iter().position(|waiting| waiting.message == message).map_or(0, |at| at + 1);
-        if place != before && place > 0 && format == Format::People {
-            print_aside(&format!("note: another answer is under way; place {place} in the queue"));
+        if place != before && place > 0 && format == OutputFormat::Text {
+            print_to_stderr(&format!("note: another answer is under way; place {place} in the queue"));
         }
         before = place;
         for told in told {
@@ -67,7 +67,7 @@ pub(super) async fn answer(
                 continue;
             }
             if let Told::Question { id, path } = &told {
-                print_aside(&match path {
+                print_to_stderr(&match path {
                     None => "note: code was not run: nobody is there to be asked; --yes allows it".to_owned(),
                     Some(path) => format!(
                         "note: {} was not changed: nobody is there to be asked; the setting tools.allow_writes allows it",
@@ -84,8 +84,8 @@ pub(super) async fn answer(
     }
 }
 
-struct Record {
-    format: Format,
+struct AnswerRecord {
+    format: OutputFormat,
     text: String,
     calls: Vec<Value>,
     notes: Vec<String>,
@@ -94,10 +94,10 @@ struct Record {
     settled: usize,
 }
 
-impl Record {
-    fn new() -> Record {
-        Record {
-            format: Format::People,
+impl AnswerRecord {
+    fn new() -> AnswerRecord {
+        AnswerRecord {
+            format: OutputFormat::Text,
             text: String::new(),
             calls: Vec::new(),
             notes: Vec::new(),
@@ -145,7 +145,7 @@ impl Record {
     /// Words that a call or the end follows count, and are printed.
     fn settle(&mut self) {
         let more = &self.text[self.settled..];
-        if self.format == Format::People && !more.trim().is_empty() {
+        if self.format == OutputFormat::Text && !more.trim().is_empty() {
             let text: String = more.trim_end().split('\n').map(|line| visible(line) + "\n").collect();
             // A reader that went away has read enough.
             let _ = print(text.as_bytes());
@@ -157,12 +157,12 @@ impl Record {
     }
 
     fn aside(&self, line: &str) {
-        if self.format == Format::People {
-            print_aside(&visible(line));
+        if self.format == OutputFormat::Text {
+            print_to_stderr(&visible(line));
         }
     }
 
-    fn end(self, setup: &Setup, ending: &Ending, usage: Usage) -> Result<Answer, CliError> {
+    fn end(self, setup: &ChatSetup, ending: &Ending, usage: Usage) -> Result<CommandOutput, CliError> {
         let exit = match ending {
             Ending::Done => Exit::Done,
             Ending::Stopped => Exit::Interrupted,
@@ -193,7 +193,7 @@ impl Record {
             "turn": self.turn,
             "usage": usage,
         });
-        Ok(Answer::new("", json).with_exit(exit))
+        Ok(CommandOutput::new("", json).with_exit(exit))
     }
 }
 

@@ -19,21 +19,21 @@ use cellist_settings::Settings;
 use cellist_store::{LoadedNotebook, Store};
 use tokio::runtime::Runtime;
 
-use super::{Arguments, answer, folder_of, heading, on_stdout, on_what};
-use crate::answer::{Answer, Format};
+use super::{RunArgs, answer, folder_of, heading, kernel_description, on_stdout};
 use crate::command::exec::{follow, start};
 use crate::error::{CliError, FailureKind};
-use crate::host::{self, Reach};
-use crate::interrupts;
+use crate::host::{self, HostAccess};
 use crate::notebook_access::author;
+use crate::output::{CommandOutput, OutputFormat};
 use crate::paint::Paint;
 use crate::progress::Progress;
 use crate::settings::limits;
-use crate::waiting::Waiting;
+use crate::signals;
+use crate::spinner::Spinner;
 
 /// A run that is to be made.
-pub(super) struct Run<'a> {
-    pub(super) arguments: &'a Arguments,
+pub(super) struct PendingRun<'a> {
+    pub(super) arguments: &'a RunArgs,
     pub(super) settings: &'a Settings,
     pub(super) store: Store,
     /// The file that gets the outputs in place of the notebook.
@@ -44,7 +44,7 @@ pub(super) struct Run<'a> {
 }
 
 /// The notebook before the run, with the cells that were chosen.
-struct Prepared {
+struct PreparedRun {
     notebook: Arc<Notebook>,
     chosen: Vec<CellId>,
     /// The text of the cell with the parameters.
@@ -53,24 +53,24 @@ struct Prepared {
     notices: Vec<String>,
 }
 
-impl Run<'_> {
+impl PendingRun<'_> {
     /// Runs the notebook in this process, which ends its kernel.
     pub(super) fn carry_out_here(
         &self,
         runtime: Runtime,
         parameters: Vec<(String, Literal)>,
-        format: Format,
-    ) -> Result<Answer, CliError> {
+        format: OutputFormat,
+    ) -> Result<CommandOutput, CliError> {
         let path = &self.arguments.notebook;
         let file = match &self.copy {
             None => self.store.real_path(path)?,
             Some(copy) => std::path::absolute(copy).map_err(|error| CliError::unreadable(copy, &error))?,
         };
-        let reach = runtime.block_on(async { Reach::for_run(self.settings, &self.arguments.flags) });
+        let reach = runtime.block_on(async { HostAccess::for_run(self.settings, &self.arguments.flags) });
         let open = OpenNotebook::new(reach.client().clone(), runtime, path, file, author());
         let ran = open.wait(self.carry_out(&open, parameters, format));
         let rescued = open.wait(async {
-            let _waiting = Waiting::new("the kernel ends");
+            let _waiting = Spinner::new("the kernel ends");
             reach.close().await
         });
         let mut report = ran?;
@@ -84,19 +84,23 @@ impl Run<'_> {
         &self,
         open: &OpenNotebook,
         parameters: Vec<(String, Literal)>,
-        format: Format,
+        format: OutputFormat,
     ) -> Result<RunReport, CliError> {
         let (canceller, mut cancel) = Cancel::channel();
-        interrupts::hand_on(&canceller);
+        signals::cancel_on_signals(&canceller);
         let prepared = self.prepare(open, &parameters).await?;
         let call = self.call(open, prepared.wanted.clone())?;
         let session = call.session.clone();
         let StartedKernel { identity, notices } = start(open.client(), &call, &mut cancel).await?;
         let mut progress = match format {
-            Format::Json => Progress::silent(),
-            Format::People => {
+            OutputFormat::Json => Progress::silent(),
+            OutputFormat::Text => {
                 let place = if self.is_open { " · open in the host" } else { "" };
-                heading(&self.arguments.notebook, &format!("{}{place}", on_what(&identity)), self.paint);
+                heading(
+                    &self.arguments.notebook,
+                    &format!("{}{place}", kernel_description(&identity)),
+                    self.paint,
+                );
                 on_stdout(self.paint, self.settings, identity.language)
             }
         };
@@ -125,7 +129,7 @@ impl Run<'_> {
         &self,
         open: &OpenNotebook,
         parameters: &[(String, Literal)],
-    ) -> Result<Prepared, CliError> {
+    ) -> Result<PreparedRun, CliError> {
         let path = &self.arguments.notebook;
         let (notebook, notices) = match &self.copy {
             Some(copy) => {
@@ -146,7 +150,7 @@ impl Run<'_> {
             [] => None,
             given => Some(assignments(given, &self.arguments.language(&wanted)).map_err(CliError::from)?),
         };
-        Ok(Prepared { notebook, chosen, parameters, wanted, notices })
+        Ok(PreparedRun { notebook, chosen, parameters, wanted, notices })
     }
 
     /// The error of a file that cannot be opened, as other commands tell it.
@@ -196,11 +200,11 @@ impl Run<'_> {
         &self,
         open: &OpenNotebook,
         call: CallRequest,
-        prepared: Prepared,
+        prepared: PreparedRun,
         cancel: &mut Cancel,
         progress: &mut Progress,
     ) -> Result<RunReport, CliError> {
-        let Prepared { mut notebook, chosen: mut cells, parameters, mut notices, .. } = prepared;
+        let PreparedRun { mut notebook, chosen: mut cells, parameters, mut notices, .. } = prepared;
         if let Some(copy) = &self.copy {
             let at: Vec<usize> = cells.iter().filter_map(|id| notebook.position(id)).collect();
             let written = self.store.replace_raw(copy, notebook.to_bytes(), None)?;

@@ -17,19 +17,19 @@ const FRAME: Duration = Duration::from_millis(100);
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// Something that may take long. What is said of it goes when this is dropped.
-pub(crate) struct Waiting(Option<Shown>);
+pub(crate) struct Spinner(Option<SpinnerThread>);
 
-struct Shown {
+struct SpinnerThread {
     tell: Sender<String>,
     thread: JoinHandle<()>,
 }
 
-impl Waiting {
+impl Spinner {
     /// From now on; `what` is as in `starting the kernel`.
-    pub(crate) fn new(what: impl Into<String>) -> Waiting {
+    pub(crate) fn new(what: impl Into<String>) -> Spinner {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         if !io::stderr().is_terminal() || is_dumb {
-            return Waiting(None);
+            return Spinner(None);
         }
         let (tell, told) = channel::<String>();
         let (mut what, since) = (what.into(), Instant::now());
@@ -48,20 +48,20 @@ impl Waiting {
         };
         // Without a thread nothing is shown.
         let thread = std::thread::Builder::new().spawn(showing).ok();
-        Waiting(thread.map(|thread| Shown { tell, thread }))
+        Spinner(thread.map(|thread| SpinnerThread { tell, thread }))
     }
 
     /// Something else is waited for.
     pub(crate) fn now(&self, what: impl Into<String>) {
-        if let Some(Shown { tell, .. }) = &self.0 {
+        if let Some(SpinnerThread { tell, .. }) = &self.0 {
             let _ = tell.send(what.into());
         }
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Spinner {
     fn drop(&mut self) {
-        if let Some(Shown { tell, thread }) = self.0.take() {
+        if let Some(SpinnerThread { tell, thread }) = self.0.take() {
             drop(tell);
             let _ = thread.join();
         }

@@ -8,14 +8,14 @@ use cellist_tui::{Console, Entered, Talk, Wanted, size};
 use serde_json::json;
 
 use super::completion::complete;
-use super::setup::Setup;
+use super::setup::ChatSetup;
 use super::{chat, open, send, withdraw};
-use crate::answer::Answer;
 use crate::error::{CliError, Exit, FailureKind};
 use crate::host::unexpected;
-use crate::paint::{Ink, Paint, When, for_pipe, visible};
-use crate::typed::Typed;
-use crate::waiting;
+use crate::line_history::LineHistory;
+use crate::output::CommandOutput;
+use crate::paint::{ColourMode, Ink, Paint, for_pipe, visible};
+use crate::spinner;
 
 const HELP: &str = "/mode ask|edit|agent  how far the model may go
 /undo                 takes back what the last answer changed in notebooks
@@ -28,13 +28,13 @@ Tab                   completes commands, notebooks and tools
 Alt-Enter, Ctrl-J     a new line; Up and Down bring back what was sent
 Ctrl-C                stops an answer, or withdraws a message that waits";
 
-struct Screen<'a> {
+struct ChatScreen<'a> {
     client: &'a HostClient,
-    setup: &'a Setup,
+    setup: &'a ChatSetup,
     talk: Talk,
     paint: Paint,
     console: Console,
-    typed: Typed,
+    typed: LineHistory,
     name: String,
     /// How much was heard.
     from: usize,
@@ -45,13 +45,17 @@ struct Screen<'a> {
     is_left: bool,
 }
 
-pub(super) async fn talk(client: &HostClient, setup: &Setup, is_new: bool) -> Result<Answer, CliError> {
+pub(super) async fn talk(
+    client: &HostClient,
+    setup: &ChatSetup,
+    is_new: bool,
+) -> Result<CommandOutput, CliError> {
     let (name, told) = open(client, setup, is_new).await?;
-    let (paint, typed) = (Paint::for_stdout(When::Auto), Typed::messages(&Home::from_env()));
+    let (paint, typed) = (Paint::for_stdout(ColourMode::Auto), LineHistory::messages(&Home::from_env()));
     let console = Console::take(paint.is_on(), typed.list()).map_err(|error| {
         CliError::new(FailureKind::Terminal, Exit::NoKernel, format!("the terminal: {error}"))
     })?;
-    let mut screen = Screen {
+    let mut screen = ChatScreen {
         client,
         setup,
         talk: Talk::new(paint.is_on()),
@@ -70,10 +74,10 @@ pub(super) async fn talk(client: &HostClient, setup: &Setup, is_new: bool) -> Re
         screen.catch_up(told).await?;
     }
     screen.go().await?;
-    Ok(Answer::new("", json!({})))
+    Ok(CommandOutput::new("", json!({})))
 }
 
-impl Screen<'_> {
+impl ChatScreen<'_> {
     async fn go(&mut self) -> Result<(), CliError> {
         while !self.is_left {
             let (mode, setup) = (self.mode, self.setup);
@@ -176,8 +180,8 @@ impl Screen<'_> {
             }
             let open = open_questions(&heard.told);
             for told in &heard.told {
-                if let (Told::Asked { message, .. }, Some(ours)) = (told, &message) {
-                    is_ours |= message == ours;
+                if let (Told::Asked { message, .. }, Some(user_host)) = (told, &message) {
+                    is_ours |= message == user_host;
                 }
                 self.show(told, !is_ours);
                 match told {
@@ -281,7 +285,7 @@ impl Screen<'_> {
     }
 
     fn write(&self, text: &str) {
-        waiting::clear();
+        spinner::clear();
         self.console.write(&String::from_utf8_lossy(&for_pipe(text.as_bytes())));
     }
 }

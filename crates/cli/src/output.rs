@@ -7,20 +7,20 @@ use serde_json::Value;
 
 use crate::error::{CliError, Exit};
 use crate::paint::{for_pipe, for_terminal};
-use crate::waiting;
+use crate::spinner;
 
 /// Whom an answer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
+pub(crate) enum OutputFormat {
     /// Text, with notices beside it.
-    People,
+    Text,
     /// One JSON object.
     Json,
 }
 
 /// The answer of a command.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct CommandOutput {
     /// For people: printed as it is, on a terminal without anyone else's control characters.
     pub(crate) text: Vec<u8>,
     /// For programs.
@@ -31,13 +31,13 @@ pub(crate) struct Answer {
     pub(crate) exit: Exit,
 }
 
-impl Answer {
-    pub(crate) fn new(text: impl Into<Vec<u8>>, json: Value) -> Answer {
-        Answer { text: text.into(), json, notices: Vec::new(), exit: Exit::Done }
+impl CommandOutput {
+    pub(crate) fn new(text: impl Into<Vec<u8>>, json: Value) -> CommandOutput {
+        CommandOutput { text: text.into(), json, notices: Vec::new(), exit: Exit::Done }
     }
 
     /// Adds what to know besides, for people and for programs.
-    pub(crate) fn with_notices(mut self, notices: Vec<String>) -> Answer {
+    pub(crate) fn with_notices(mut self, notices: Vec<String>) -> CommandOutput {
         if let Value::Object(object) = &mut self.json {
             object.insert("notices".into(), notices.clone().into());
         }
@@ -45,20 +45,20 @@ impl Answer {
         self
     }
 
-    pub(crate) fn with_exit(mut self, exit: Exit) -> Answer {
+    pub(crate) fn with_exit(mut self, exit: Exit) -> CommandOutput {
         self.exit = exit;
         self
     }
 }
 
 /// Prints what came of a command and gives the status to exit with.
-pub(crate) fn deliver(result: Result<Answer, CliError>, format: Format) -> Exit {
+pub(crate) fn print_result(result: Result<CommandOutput, CliError>, format: OutputFormat) -> Exit {
     match result {
         Ok(answer) => {
             let printed = match format {
-                Format::Json => print_json(&answer.json),
-                Format::People => {
-                    answer.notices.iter().for_each(|notice| print_aside(&format!("note: {notice}")));
+                OutputFormat::Json => print_json(&answer.json),
+                OutputFormat::Text => {
+                    answer.notices.iter().for_each(|notice| print_to_stderr(&format!("note: {notice}")));
                     print(&answer.text)
                 }
             };
@@ -67,8 +67,8 @@ pub(crate) fn deliver(result: Result<Answer, CliError>, format: Format) -> Exit 
         Err(error) => {
             match format {
                 // The status tells of the failure even where nobody reads the object.
-                Format::Json => drop(print_json(&error.to_json())),
-                Format::People => print_aside(&error.to_string()),
+                OutputFormat::Json => drop(print_json(&error.to_json())),
+                OutputFormat::Text => print_to_stderr(&error.to_string()),
             }
             error.exit
         }
@@ -90,7 +90,7 @@ pub(crate) fn print_drawn(text: &str) -> io::Result<()> {
 
 /// Writes to standard output. A reader that closed it has read enough.
 fn print_raw(text: &[u8]) -> io::Result<()> {
-    waiting::clear();
+    spinner::clear();
     let mut out = io::stdout().lock();
     match out.write_all(text).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -100,8 +100,8 @@ fn print_raw(text: &[u8]) -> io::Result<()> {
 
 /// Writes one or more lines to standard error; where that is closed, nobody is there to be told. On a terminal, names and texts
 /// of others cannot do anything to it.
-pub(crate) fn print_aside(line: &str) {
-    waiting::clear();
+pub(crate) fn print_to_stderr(line: &str) {
+    spinner::clear();
     let mut err = io::stderr().lock();
     let line = format!("{line}\n");
     let _ = match err.is_terminal() {
@@ -118,6 +118,6 @@ fn print_json(value: &Value) -> io::Result<()> {
 }
 
 fn unprintable(error: &io::Error) -> Exit {
-    print_aside(&format!("error: standard output: {}", crate::error::reason(error)));
+    print_to_stderr(&format!("error: standard output: {}", crate::error::reason(error)));
     Exit::NotSaved
 }
