@@ -11,11 +11,13 @@ use crate::command::{
 use crate::error::CliError;
 use crate::output::{CommandOutput, OutputFormat, print_to_stderr};
 
-/// Notebooks on the command line: run, read, change, compare and merge them, and lose nothing
+/// Run, read, edit, diff and merge Jupyter notebooks, with live sessions shared by people and agents
 ///
-/// A change touches only the bytes of what was edited. Files that other programs change at the same time are
-/// merged by cell. Exit status: 0 done, 1 differences or code that failed, 2 bad usage or bad input (nothing
-/// changed), 3 no Python or kernel, 4 could not save, or a conflict, 124 timed out, 130 interrupted.
+/// An edit changes only the bytes of the edited cells. Concurrent changes by other programs are merged cell by
+/// cell.
+///
+/// Exit status: 0 success, 1 differences found or code failed, 2 bad usage or input (nothing changed), 3 no
+/// Python or kernel, 4 conflict or failed save, 124 timeout, 130 interrupted.
 #[derive(Parser, Debug)]
 #[command(
     name = "cellist",
@@ -23,20 +25,20 @@ use crate::output::{CommandOutput, OutputFormat, print_to_stderr};
     arg_required_else_help = true,
     max_term_width = 79,
     after_help = "Examples:
-  cellist open nb.ipynb          in the browser, beside agents
-  cellist chat nb.ipynb          with a model, on the terminal
-  cellist run nb.ipynb           its cells, with their outputs saved
-  cellist exec 'print(6 * 7)'    code alone
-  cellist read nb.ipynb          a notebook as text
+  cellist open nb.ipynb          open in the browser
+  cellist chat nb.ipynb          chat with a model in the terminal
+  cellist run nb.ipynb           run all cells and save their outputs
+  cellist exec 'print(6 * 7)'    run a piece of code
+  cellist read nb.ipynb          print as text
   cellist read nb.ipynb > t; cellist write nb.ipynb t
   cellist cell insert nb.ipynb end --source 'print(1)'
   cellist diff old.ipynb new.ipynb
 
-State is kept in ~/.cellist, or where CELLIST_HOME says.
-CELLIST_AGENT=NAME marks changes as an agent's, for review and undo."
+State is stored in ~/.cellist; set CELLIST_HOME to change that.
+Set CELLIST_AGENT=NAME to attribute changes to an agent, for review and undo."
 )]
 pub(crate) struct Cli {
-    /// Print one JSON object, for errors too
+    /// Print one JSON object, also for errors
     #[arg(long, global = true, display_order = 900)]
     json: bool,
     #[command(subcommand)]

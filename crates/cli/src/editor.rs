@@ -23,19 +23,19 @@ use crate::settings::settings_in;
 /// What is open, attached and selected.
 #[derive(Args, Debug)]
 pub(crate) struct EditorFlags {
-    /// A notebook that is attached to the conversation; may be given again
+    /// A notebook attached to the conversation; may be repeated
     #[arg(long, value_name = "NB", num_args = 1..)]
     attach: Vec<PathBuf>,
-    /// The file in the active editor
+    /// The notebook that is active in the editor
     #[arg(long, value_name = "NB")]
     active: Option<PathBuf>,
-    /// A cell that is selected in it, by index or id; may be given again
+    /// A selected cell, by index or id; may be repeated
     #[arg(long, value_name = "CELL", num_args = 1.., allow_negative_numbers = true)]
     select: Vec<String>,
-    /// The cell that is being edited
+    /// The cell being edited
     #[arg(long, value_name = "CELL", allow_negative_numbers = true)]
     editing: Option<String>,
-    /// How far the agent may go: ask, edit or agent
+    /// The agent's mode: ask, edit or agent
     #[arg(long, value_name = "MODE", default_value = "agent", value_parser = mode)]
     pub(crate) mode: Mode,
 }

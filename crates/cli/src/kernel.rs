@@ -15,19 +15,19 @@ use crate::settings::settings_in;
 /// What is to run the code.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct KernelFlags {
-    /// The way to run code; without it, what python.backend says
+    /// How to run code; default: the python.backend setting
     #[arg(long, value_enum, value_name = "BACKEND", display_order = 500)]
     backend: Option<BackendFlag>,
-    /// The Python to use: a program, or the folder of an environment
+    /// The Python to use: an executable or an environment folder
     #[arg(long, value_name = "PATH", display_order = 502)]
     python: Option<PathBuf>,
-    /// The address of a Jupyter Kernel Gateway, Enterprise Gateway or Jupyter Server
+    /// The URL of a Jupyter Kernel Gateway, Enterprise Gateway or Jupyter Server
     #[arg(long, value_name = "URL", display_order = 503)]
     gateway: Option<String>,
-    /// A variable that the kernel gets although it is not on the list, or `all`
+    /// Pass this environment variable to the kernel despite the allow-list, or `all`
     #[arg(long, value_name = "NAME", display_order = 504)]
     pass_env: Vec<String>,
-    /// A setting for this command alone; see `cellist settings`
+    /// Set a setting for this command only; see `cellist settings`
     #[arg(long, value_name = "NAME=VALUE", display_order = 505)]
     set: Vec<String>,
 }
@@ -35,10 +35,10 @@ pub(crate) struct KernelFlags {
 /// Which kernel, where one in particular is meant.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct KernelChoiceFlags {
-    /// A kernel by name; see `cellist kernels`
+    /// Use the kernel of this name; see `cellist kernels`
     #[arg(long, value_name = "NAME", display_order = 501)]
     pub(crate) kernel: Option<String>,
-    /// A kernel that runs already, by its connection file; it goes on when the command is done
+    /// Use a running kernel, by its connection file; it keeps running afterwards
     #[arg(
         long,
         value_name = "FILE",
@@ -46,7 +46,7 @@ pub(crate) struct KernelChoiceFlags {
         conflicts_with_all = ["backend", "kernel", "python", "gateway", "pass_env"]
     )]
     existing: Option<PathBuf>,
-    /// A kernel that runs on the gateway already, by its id; it goes on when the command is done
+    /// Use a running kernel of the gateway, by its id; it keeps running afterwards
     #[arg(long, value_name = "ID", display_order = 503, conflicts_with_all = ["kernel", "existing"])]
     pub(crate) kernel_id: Option<String>,
 }
@@ -78,13 +78,13 @@ impl KernelChoiceFlags {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum BackendFlag {
-    /// A kernelspec for other languages, ipykernel where Python has it, else the runner
+    /// ipykernel if installed, otherwise the runner; a kernelspec for other languages
     Auto,
-    /// The embedded runner, which needs nothing but Python
+    /// The embedded runner, which needs only Python
     Runner,
     /// A Jupyter kernel over ZeroMQ
     Jupyter,
-    /// A Jupyter gateway: the one that is named, or one of our own
+    /// A Jupyter gateway: the one given by --gateway, or the shared one
     Gateway,
 }
 

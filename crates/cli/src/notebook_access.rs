@@ -18,7 +18,7 @@ pub(crate) use target::PathTarget;
 /// The flag that leaves the host out.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct StandaloneFlag {
-    /// Use the file, even if the host has the notebook open
+    /// Use the file even if the notebook is open in the host
     #[arg(long)]
     standalone: bool,
 }

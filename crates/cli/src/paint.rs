@@ -14,7 +14,7 @@ use clap::ValueEnum;
 /// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColourMode {
-    /// On a terminal, unless NO_COLOR is set.
+    /// On a terminal, unless NO_COLOR is set
     #[default]
     Auto,
     /// Always.

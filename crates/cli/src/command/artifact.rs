@@ -10,11 +10,11 @@ use clap::{Args, Subcommand};
 use crate::error::{CliError, FailureKind};
 use crate::output::{CommandOutput, OutputFormat};
 
-/// List and read artifacts: outputs in full, where a result was cut
+/// List and read artifacts: the full output of truncated results
 ///
-/// A result that was cut ends with the address of its artifact, such as artifact://4t7wq2zn. The artifact holds
-/// every byte as it was written. Artifacts go when they are old or take too much room; see artifacts.max_age and
-/// artifacts.max_bytes in `cellist settings`.
+/// A truncated result ends with the address of its artifact, such as artifact://4t7wq2zn. The artifact holds
+/// every byte that the code wrote. Old artifacts are deleted; see artifacts.max_age and artifacts.max_bytes in
+/// `cellist settings`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist artifact list

@@ -26,13 +26,13 @@ use crate::output::CommandOutput;
 
 /// Change cells: edit, insert, delete, move, retype, clear, batch
 ///
-/// A cell is named by its index, counted from 0, or by its id; negative indexes count from the end. All else
-/// in the file stays as it is, byte for byte.
+/// Name a cell by its index, counted from 0, or by its id; negative indexes count from the end. The rest of the
+/// file stays unchanged, byte for byte.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist cell insert nb.ipynb 0 --type markdown --source '# Title'
   cellist cell edit nb.ipynb 1a2b3c4d --file cell.py
-  cellist cell delete nb.ipynb 3 -1              # the last cell, too")]
+  cellist cell delete nb.ipynb 3 -1              # cell 3 and the last cell")]
 pub(crate) struct CellArgs {
     #[command(subcommand)]
     command: CellCommand,
@@ -64,7 +64,7 @@ pub(crate) fn run_cell_command(arguments: CellArgs) -> Result<CommandOutput, Cli
 /// The revision that a change is based on.
 #[derive(Args, Debug)]
 struct BaseFlags {
-    /// The revision that the change was made for; a file that changed since is merged with
+    /// The revision that the change is based on; later changes are merged
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
     #[command(flatten)]
@@ -74,11 +74,10 @@ struct BaseFlags {
 /// The source that a cell is given.
 #[derive(Args, Debug)]
 struct SourceFlags {
-    /// The source, exactly
+    /// The source, verbatim
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "file")]
     source: Option<String>,
-    /// A file with the source, or - for standard input, which is read without --source and --file too; one newline
-    /// at the very end is dropped
+    /// A file with the source, or - for standard input (the default); one final newline is dropped
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
 }

@@ -8,7 +8,7 @@ use crate::args::Cli;
 use crate::error::CliError;
 use crate::output::CommandOutput;
 
-/// Print a completion script for a shell
+/// Print a shell completion script
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist completions bash > ~/.local/share/bash-completion/completions/cellist

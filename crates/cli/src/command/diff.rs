@@ -20,11 +20,12 @@ use crate::paint::{ColourMode, Paint};
 use crate::spinner::Spinner;
 use crate::unified_diff;
 
-/// Show what is different between two notebooks, cell by cell
+/// Show the differences between two notebooks, cell by cell
 ///
-/// Cells are matched by id and by content, so a moved cell is shown as moved. Sources are compared by line;
-/// outputs and metadata are summed up in a line each. The exit status is 0 when the notebooks say the same,
-/// 1 when they differ, 2 when one cannot be read.
+/// Cells are matched by id and by content, so a moved cell is shown as moved. Sources are compared line by line;
+/// outputs and metadata are summarised in one line each.
+///
+/// Exit status: 0 no differences, 1 differences, 2 a notebook cannot be read.
 #[derive(Args, Debug)]
 #[command(
     override_usage = "cellist diff [OPTIONS] <A> <B>",
@@ -34,20 +35,20 @@ use crate::unified_diff;
   cellist git-setup     # and then: git diff, git log -p, git show"
 )]
 pub(crate) struct DiffArgs {
-    /// The older notebook; /dev/null stands for none
+    /// The older notebook; /dev/null for an empty one
     #[arg(required_unless_present_any = ["driver", "textconv"], value_name = "A")]
     before: Option<PathBuf>,
-    /// The newer notebook; /dev/null stands for none
+    /// The newer notebook; /dev/null for an empty one
     #[arg(required_unless_present_any = ["driver", "textconv"], value_name = "B")]
     after: Option<PathBuf>,
-    /// When to colour
+    /// When to use colour
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     color: ColourMode,
-    /// Be git's external diff: take the arguments that git gives, and always exit with 0
+    /// Act as git's external diff: take git's arguments and always exit with 0
     #[arg(long, num_args = 1..=9, value_name = "GIT", allow_hyphen_values = true, hide_short_help = true)]
     #[arg(conflicts_with_all = ["before", "after", "textconv"])]
     driver: Vec<OsString>,
-    /// Be git's text conversion: print one notebook as the text that git compares by line
+    /// Act as git's text conversion: print a notebook as text for git to diff
     #[arg(long, value_name = "FILE", conflicts_with_all = ["before", "after"], hide_short_help = true)]
     textconv: Option<PathBuf>,
 }

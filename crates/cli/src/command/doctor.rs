@@ -25,11 +25,11 @@ use crate::output::CommandOutput;
 use crate::paint::{ColourMode, Ink, Paint};
 use crate::spinner::Spinner;
 
-/// Check all that running code depends on, and say what to do
+/// Check everything needed to run code, and suggest fixes
 ///
-/// Unlike other commands this one starts what it finds, to see that it works.
+/// Unlike `cellist kernels`, this starts each kernel to verify that it works.
 ///
-/// Exit status: 0 when nothing fails, 3 when no code can be run, 1 when something else fails.
+/// Exit status: 0 no failures, 3 code cannot run, 1 other failures.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist doctor

@@ -19,31 +19,31 @@ const ATTEMPTS: usize = 10;
 
 /// Replace one exact piece of a notebook's text
 ///
-/// The text is what `cellist read` prints. It must hold the old piece exactly once; if not, the error says
-/// where it was found or what comes nearest. An empty old piece fits only a notebook that has no cells or does
-/// not exist: the new piece is then its text.
+/// Operates on the text that `cellist read` prints. The old piece must occur exactly once; otherwise the error
+/// lists its occurrences, or the closest match. An empty old piece matches only an empty or missing notebook; the
+/// new piece then becomes its text.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist edit nb.ipynb --old 'x = 1' --new 'x = 2'
   cellist edit nb.ipynb --old-file before.txt --new-file after.txt
   cellist edit nb.ipynb:raw --old '\"python3\"' --new '\"python3.13\"'  # the JSON")]
 pub(crate) struct EditArgs {
-    /// The notebook; with :raw behind it, its JSON
+    /// The notebook; append :raw for its JSON
     #[arg(value_name = "NB[:raw]")]
     notebook: OsString,
     /// The piece to replace
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "old_file")]
     old: Option<String>,
-    /// What to put there
+    /// The replacement
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "new_file")]
     new: Option<String>,
-    /// A file with the piece to replace
+    /// Read the piece to replace from a file
     #[arg(long, value_name = "FILE", conflicts_with = "old")]
     old_file: Option<PathBuf>,
-    /// A file with what to put there
+    /// Read the replacement from a file
     #[arg(long, value_name = "FILE", conflicts_with = "new")]
     new_file: Option<PathBuf>,
-    /// The revision that the edit was made for; a file that changed since is merged with
+    /// The revision that the edit is based on; later changes are merged
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
     #[command(flatten)]

@@ -12,12 +12,13 @@ use crate::error::CliError;
 use crate::host::{self, unexpected};
 use crate::output::CommandOutput;
 
-/// Report what is in front of a person, for agents to work on
+/// Tell agents which notebook is active in your editor
 ///
-/// An editor calls this when another notebook comes to the front, or another cell is selected. An agent that was
-/// started with --require-active works on a notebook only while it is in the active editor and attached; others take it
-/// for the one that is meant where they name none. The host keeps the report, and is started if need be. Without
-/// arguments, shows what was reported last.
+/// Editors call this when the active notebook or the selected cell changes. An agent started with
+/// --require-active works on a notebook only while it is active and attached. Other agents use it as the default
+/// when they name no notebook.
+///
+/// The host stores the report, and is started if necessary. Without arguments, shows the last report.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist editor nb.ipynb --attach --select 3 --editing 3
@@ -25,22 +26,22 @@ use crate::output::CommandOutput;
   cellist editor --none
   cellist editor")]
 pub(crate) struct EditorArgs {
-    /// The notebook in the active editor
+    /// The notebook that is active in the editor
     #[arg(value_name = "NB")]
     notebook: Option<PathBuf>,
-    /// A cell that is selected in it, by index or id; may be given again
+    /// A selected cell, by index or id; may be repeated
     #[arg(long, value_name = "CELL", num_args = 1.., allow_negative_numbers = true, requires = "notebook")]
     select: Vec<String>,
-    /// The cell that is being edited
+    /// The cell being edited
     #[arg(long, value_name = "CELL", allow_negative_numbers = true, requires = "notebook")]
     editing: Option<String>,
-    /// Attach it to the conversation, until it is detached
+    /// Attach the notebook to the conversation
     #[arg(long, requires = "notebook", conflicts_with = "detach")]
     attach: bool,
-    /// Attach it no longer
+    /// Detach the notebook from the conversation
     #[arg(long, requires = "notebook")]
     detach: bool,
-    /// No notebook is in the active editor
+    /// Report that no notebook is active
     #[arg(long, conflicts_with = "notebook")]
     none: bool,
 }

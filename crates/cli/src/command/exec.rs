@@ -34,15 +34,16 @@ const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(600);
 const USUAL: Duration = Duration::from_secs(30);
 
-/// Run a piece of code, on a new kernel or in a session
+/// Run code on a new kernel or in a session
 ///
-/// What it prints and displays goes to standard output, cut in the middle where it is long; a line on standard
-/// error names what ran it. The kernel ends with the command, unless it is that of a session: a session keeps its
-/// state for the next command, from any terminal, until nobody has used it for five minutes. What runs in one goes
-/// on when the command is killed or its terminal closed; Ctrl-C interrupts it, and a second one ends its kernel.
+/// Output goes to standard output; long output is cut in the middle. A line on standard error names the kernel.
 ///
-/// Exit status: 0 done, 1 the code failed, 2 bad usage or bad input, 3 no Python or kernel, 124 timed out,
-/// 130 interrupted.
+/// Without --session, the kernel ends with the command. A session keeps its state for later commands, from any
+/// terminal, until it has been idle for five minutes. Code in a session keeps running when the command is killed
+/// or its terminal closes. Ctrl-C interrupts the code; a second Ctrl-C kills its kernel.
+///
+/// Exit status: 0 success, 1 the code failed, 2 bad usage or input, 3 no Python or kernel, 124 timeout, 130
+/// interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist exec 'import sys; sys.version'
@@ -50,25 +51,25 @@ const USUAL: Duration = Duration::from_secs(30);
   cellist exec --session work 'x = 1'; cellist exec --session work 'print(x)'
   echo 'print(1)' | cellist exec -")]
 pub(crate) struct ExecArgs {
-    /// The code; `-` reads it from standard input. Code that begins with `-` stands behind `--`
+    /// The code to run, or `-` for standard input. Put `--` before code that starts with `-`
     #[arg(value_name = "CODE", conflicts_with = "file")]
     code: Option<String>,
-    /// A file with the code
+    /// Read the code from a file
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Run in the session of this name, which is made if it is not there
+    /// Run in this session; create it if it does not exist
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "existing")]
     session: Option<String>,
-    /// Start the session's kernel anew first
+    /// Restart the session's kernel first
     #[arg(long, requires = "session")]
     reset: bool,
-    /// The folder to run in; for a session, the current folder if there is none of its name elsewhere
+    /// The working folder. For a new session, defaults to the current folder
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// How many seconds the code may take, 1 to 600; 30 when nothing is said
+    /// Time limit in seconds, 1 to 600 [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
-    /// Use no host: a session ends with the command
+    /// Do not use the host: a session ends with the command
     #[arg(long)]
     standalone: bool,
     #[command(flatten)]

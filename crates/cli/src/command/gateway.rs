@@ -16,18 +16,19 @@ use crate::listing::table;
 use crate::output::CommandOutput;
 use crate::spinner::Spinner;
 
-/// Show, start or stop the Jupyter gateway that is shared between processes
+/// Show, start or stop the shared Jupyter gateway
 ///
-/// `--backend gateway` without an address runs code on it, and starts it when it is needed: a Jupyter Kernel Gateway of
-/// the Python that is used, on this machine alone, with a token and without limits that discard output. It runs until
-/// it is stopped, or has had no kernel for 15 minutes. A gateway that is named with --gateway or PI_PYTHON_GATEWAY_URL is never started or stopped.
+/// `--backend gateway` without a URL uses this gateway and starts it on demand. It is a Jupyter Kernel Gateway of
+/// the selected Python, on this machine only, protected by a token, with no limits that discard output. It stops
+/// after 15 minutes without a kernel. Gateways given by --gateway or PI_PYTHON_GATEWAY_URL are never started or
+/// stopped.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist gateway
   cellist gateway start --python ./venv
   cellist gateway stop")]
 pub(crate) struct GatewayArgs {
-    /// What to do; without it, `status`
+    /// The action [default: status]
     #[arg(value_enum, value_name = "ACTION", default_value = "status", hide_default_value = true)]
     action: GatewayAction,
     #[command(flatten)]
@@ -36,11 +37,11 @@ pub(crate) struct GatewayArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum GatewayAction {
-    /// Which ones run, and how many kernels they have
+    /// Show the running gateways and their kernels
     Status,
-    /// Start the one of the Python that is used, unless it runs
+    /// Start the gateway of the selected Python, unless it is running
     Start,
-    /// End all that run, with their kernels
+    /// Stop all shared gateways and their kernels
     Stop,
 }
 

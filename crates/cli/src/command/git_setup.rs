@@ -14,22 +14,24 @@ use crate::notebook_access::require_person;
 use crate::output::CommandOutput;
 use config::{ConfigScope, GitConfig};
 
-/// Let git compare and merge notebooks by cells
+/// Make git diff and merge notebooks by cell
 ///
-/// Afterwards `git diff` shows notebooks as `cellist diff` does, `git log -p` and `git show` show their text, and
-/// `git merge` merges them as `cellist merge` does: a conflict leaves markers in the source of the cell, in a
-/// notebook that still opens. Sets diff.cellist and merge.cellist in git's configuration and adds a line to
-/// .gitattributes; whoever has no cellist set up is not disturbed by that line. Doing it again changes nothing.
+/// Afterwards `git diff` shows notebooks like `cellist diff`, `git log -p` and `git show` show their text, and
+/// `git merge` merges them like `cellist merge`. A conflict leaves markers in the source of the cell, and the
+/// notebook still opens.
+///
+/// Sets diff.cellist and merge.cellist in git's configuration and adds a line to .gitattributes. The line has no
+/// effect for collaborators without cellist. Running the command again changes nothing.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist git-setup                              # in this repository
-  cellist git-setup --global                     # for all of yours
+  cellist git-setup --global                     # in all your repositories
   cellist git-setup --remove")]
 pub(crate) struct GitSetupArgs {
-    /// For all repositories of this user
+    /// Apply to all your repositories
     #[arg(long)]
     global: bool,
-    /// Take it back
+    /// Remove the configuration
     #[arg(long)]
     remove: bool,
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::error::CliError;
 use crate::output::CommandOutput;
 
-/// Ends what is registered on standard input when that closes
+/// End the processes registered on standard input when it closes
 #[derive(Args, Debug)]
 #[command(hide = true)]
 pub(crate) struct GuardArgs {}

@@ -13,10 +13,10 @@ use crate::error::CliError;
 use crate::notebook_access::{self, StandaloneFlag};
 use crate::output::CommandOutput;
 
-/// Show who did what to a notebook, the newest first
+/// Show who changed a notebook and how, newest first
 ///
-/// It tells of what cellist did, for whomever, and of what other programs wrote while the notebook was open in it.
-/// Each entry can be taken back with `cellist undo`, also when the notebook has changed since.
+/// Lists changes made through cellist, and changes other programs made while the notebook was open in it.
+/// `cellist undo` can undo any entry, even if the notebook has changed since.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist history nb.ipynb

@@ -17,16 +17,16 @@ use crate::output::CommandOutput;
 use crate::paint::{ColourMode, Ink, Paint};
 use crate::spinner::Spinner;
 
-/// List what can run code: Pythons and Jupyter kernels
+/// List the Pythons and Jupyter kernels that can run code
 ///
-/// Nothing is started to find out. Pythons are listed in the order in which they are wanted: the first that can
-/// be used is the one that is used. It runs code by itself, or by its ipykernel where it has that.
+/// Starts none of them. Pythons are listed in order of preference; the first usable one is used. It runs code
+/// with ipykernel if installed, otherwise with the embedded runner.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist kernels
   cellist kernels --json")]
 pub(crate) struct KernelsArgs {
-    /// A gateway whose kernels are listed, too; PI_PYTHON_GATEWAY_URL names one as well
+    /// Also list the kernels of this gateway; default: PI_PYTHON_GATEWAY_URL
     #[arg(long, value_name = "URL")]
     gateway: Option<String>,
 }

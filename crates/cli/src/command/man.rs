@@ -23,7 +23,7 @@ pub(crate) struct ManArgs {
     /// A command, as in `cellist man cell`
     #[arg(value_name = "COMMAND", conflicts_with = "dir")]
     command: Option<String>,
-    /// A folder for the pages of all commands
+    /// Write the pages of all commands to this folder
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

@@ -29,40 +29,40 @@ use crate::signals;
 /// The variable with the token that clients over HTTP have to show.
 const TOKEN: &str = "CELLIST_MCP_TOKEN";
 
-/// Serve the tools for agents over MCP, on standard input and output or over HTTP
+/// Serve tools for agents over MCP, on standard input and output or over HTTP
 ///
-/// An agent names notebooks by their path, below the current folder and the folders of tools.roots. What it runs is
-/// kept by the host, which is started if need be: kernels and open notebooks are there for people and other programs,
-/// too, and outlast the agent. docs/agents.md has ready configurations for many clients.
+/// Agents name notebooks by path, below the current folder and the folders in tools.roots. Code runs in the host,
+/// which is started if necessary. Kernels and open notebooks are shared with people and other programs, and
+/// outlive the agent. docs/agents.md has configurations for many clients.
 ///
-/// In ask mode an agent only looks; in edit mode it also changes files that are no notebooks (with --tools all); in
-/// agent mode it does all that its tools can do. Only tools that the mode can use are listed.
+/// In ask mode, agents only read. In edit mode, they also change files other than notebooks (with --tools all).
+/// In agent mode, they can use all their tools. Only the tools available in the mode are listed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist mcp
   cellist mcp --mode ask --attach analysis.ipynb
   cellist mcp --http 127.0.0.1:8642")]
 pub(crate) struct McpArgs {
-    /// How far agents may go: ask, edit or agent
+    /// The agents' mode: ask, edit or agent
     #[arg(long, value_name = "MODE", default_value = "agent", value_parser = mode)]
     mode: Mode,
-    /// Which tools they have
+    /// The tools to offer
     #[arg(long, value_enum, value_name = "SET", default_value = "notebook")]
     tools: ToolSetFlag,
-    /// A notebook that they work on, so that calls need not name it; may be given again
+    /// A default notebook for tool calls that name none; may be repeated
     #[arg(long, value_name = "NB", num_args = 1..)]
     attach: Vec<PathBuf>,
-    /// The folder that agents work in, instead of the current one
+    /// The agents' working folder [default: the current folder]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
     /// Work on a notebook only while it is attached and in the active editor
     #[arg(long)]
     require_active: bool,
-    /// Serve over HTTP at an address of this machine, as 127.0.0.1:8642, or at a port alone; clients show the token in
-    /// CELLIST_MCP_TOKEN, or one that is made and printed
+    /// Serve over HTTP at a loopback address such as 127.0.0.1:8642, or at a port. Clients send the token in
+    /// CELLIST_MCP_TOKEN; without it, a token is generated and printed
     #[arg(long, value_name = "ADDR", value_parser = address)]
     http: Option<SocketAddr>,
-    /// Use no host: kernels end with the command
+    /// Do not use the host: kernels end with the command
     #[arg(long)]
     standalone: bool,
     #[command(flatten)]
@@ -71,9 +71,9 @@ pub(crate) struct McpArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum ToolSetFlag {
-    /// Those for notebooks and for running code
+    /// Tools for notebooks and for running code
     Notebook,
-    /// Also a shell, and those for files of every kind
+    /// All tools, including a shell and tools for any file
     All,
 }
 

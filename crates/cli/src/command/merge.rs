@@ -14,34 +14,33 @@ use crate::notebook_access::files;
 use crate::output::CommandOutput;
 use crate::spinner::Spinner;
 
-/// Put two versions of a notebook together
+/// Merge two versions of a notebook (three-way, by cell)
 ///
-/// Changes of different cells both survive, and so do changes of different lines of one cell. Where both sides
-/// changed the same lines, nothing is written, both versions are shown and the exit status is 4; with --mark,
-/// the merged notebook holds both versions between conflict markers in the cell's source, and is still a valid
-/// notebook.
+/// Changes to different cells, and to different lines of one cell, are both kept. If both sides changed the same
+/// lines, both versions are shown, nothing is written, and the exit status is 4. With --mark, the merged notebook
+/// contains both versions between conflict markers in the cell's source and remains a valid notebook.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist merge base.ipynb ours.ipynb theirs.ipynb -o merged.ipynb
   cellist merge --mark base.ipynb ours.ipynb theirs.ipynb > merged.ipynb
   cellist git-setup     # and then: git merge, git rebase, git stash pop")]
 pub(crate) struct MergeArgs {
-    /// What both began with
+    /// The common ancestor
     base: PathBuf,
-    /// One version; its outputs and metadata win where both changed them
+    /// One version; its outputs and metadata win if both sides changed them
     ours: PathBuf,
     /// The other version
     theirs: PathBuf,
-    /// Where to write; without it, standard output
+    /// Write to this file instead of standard output
     #[arg(short, long, value_name = "OUT", conflicts_with = "driver")]
     output: Option<PathBuf>,
-    /// On a conflict, keep both versions between markers
+    /// On a conflict, write both versions between markers
     #[arg(long, conflicts_with = "driver")]
     mark: bool,
-    /// Be git's merge driver: write to OURS, with markers on a conflict, and then exit with 1
+    /// Act as git's merge driver: write to OURS; on a conflict, write markers and exit with 1
     #[arg(long, hide_short_help = true)]
     driver: bool,
-    /// What else git gives
+    /// Further arguments from git
     #[arg(hide = true)]
     rest: Vec<OsString>,
 }

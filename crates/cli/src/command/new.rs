@@ -11,15 +11,15 @@ use crate::notebook_access::PathTarget;
 use crate::notebook_access::files;
 use crate::output::CommandOutput;
 
-/// Make an empty notebook
+/// Create an empty notebook
 ///
-/// The notebook has format 4.5 and no cells. A file that exists is left alone.
+/// The notebook has format 4.5 and no cells. An existing file is not overwritten.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist new nb.ipynb
   cellist new nb.ipynb && cellist cell insert nb.ipynb 0 --source 'print(1)'")]
 pub(crate) struct NewArgs {
-    /// The notebook to make
+    /// The notebook to create
     #[arg(value_name = "NB")]
     notebook: PathBuf,
 }

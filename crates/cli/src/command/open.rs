@@ -22,16 +22,21 @@ use crate::notebook_access::require_person;
 use crate::output::CommandOutput;
 use crate::spinner::Spinner;
 
-/// Open a notebook in the browser, beside agents that work in it
+/// Open a notebook in the browser
 ///
-/// The page is served by the host, on this machine alone. The link works once, within five minutes; the browser stays
-/// signed in after that, for as long as the host runs. The browser is started with a private file that leads to the link,
-/// so that no other user sees it; a browser that cannot read the file needs the link itself. `cellist status --browsers`
-/// lists the browsers, and `cellist revoke` ends one. A notebook that does not exist is made, without cells. Without a notebook the page lists those
-/// of the folder. The settings of kernels, such as environment variables, and the keys of the assistant come from the
-/// last terminal that opened the page. docs/assistant.md tells about the assistant.
+/// The host serves the page on this machine only. The link works once, within five minutes; the browser then
+/// stays signed in while the host runs. `cellist status --browsers` lists signed-in browsers, and `cellist
+/// revoke` signs one out.
 ///
-/// Exit status: 0 done, 2 no such folder or no valid notebook, or the page is served at another port, 3 no host.
+/// The browser is started with a private file that redirects to the link, so other users cannot see it. A browser
+/// that cannot read the file needs the link itself.
+///
+/// If the notebook does not exist, an empty one is created. Without a notebook, the page lists the notebooks in
+/// the current folder. Environment variables for kernels and API keys for the assistant come from the terminal
+/// that last ran this command. See docs/assistant.md for the assistant.
+///
+/// Exit status: 0 success, 2 no such folder, invalid notebook, or the page is already served at another port, 3
+/// no host.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist open nb.ipynb
@@ -42,10 +47,10 @@ pub(crate) struct OpenArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: Option<PathBuf>,
-    /// Print the link and start no browser
+    /// Print the link without starting a browser
     #[arg(long)]
     no_browser: bool,
-    /// The port to serve the page at, if it is not served yet
+    /// Port for the page, if it is not being served yet
     #[arg(long, value_name = "PORT")]
     port: Option<u16>,
     #[command(flatten)]

@@ -14,12 +14,11 @@ use crate::error::{CliError, FailureKind};
 use crate::output::CommandOutput;
 use crate::settings::settings_in;
 
-/// Show the instructions that a model gets for a notebook
+/// Show the instructions that a model receives for a notebook
 ///
-/// They come from files with a header that says for which mode they are, sorted by their order, and end with the
-/// state of the notebook. Files in ~/.cellist/prompts stand beside those that come with the program, or take the
-/// place of the one of the same name; so do those in the .cellist/prompts of a project that is trusted. In place of
-/// credentials stand the marks that a model reads.
+/// They come from prompt files whose header names the mode and the order, followed by the state of the notebook.
+/// Files in ~/.cellist/prompts, and in .cellist/prompts of a trusted project, add to the built-in files; a file
+/// of the same name replaces the built-in one. Credentials are shown redacted, as models see them.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist prompt --attach nb.ipynb --active nb.ipynb --mode ask
@@ -27,7 +26,7 @@ use crate::settings::settings_in;
 pub(crate) struct PromptArgs {
     #[command(flatten)]
     flags: EditorFlags,
-    /// What a person asks: `@nb.ipynb` in it attaches a notebook, `#getCellOutputs` and the like name a tool
+    /// The user's request; `@nb.ipynb` attaches a notebook, `#getCellOutputs` names a tool
     #[arg(long, value_name = "TEXT")]
     request: Option<String>,
 }

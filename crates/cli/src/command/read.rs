@@ -22,23 +22,23 @@ pub(crate) use outputs::MARKER as OUTPUT_MARKER;
 
 /// Print a notebook as cell-marked text, or any other file
 ///
-/// Each cell begins with a marker line such as `# %% [code] cell:3`, which is followed by its source. `cellist
-/// write` takes this text back. What was read is remembered, so that a later change can be merged with what
-/// others did to the file meanwhile: --json shows the revision to name with --base.
+/// Each cell starts with a marker line such as `# %% [code] cell:3`, followed by its source. `cellist write`
+/// accepts this text. The revision that was read is remembered, so a later write can be merged with changes made
+/// in the meantime; --json prints the revision for --base.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist read nb.ipynb               all cells
-  cellist read nb.ipynb:12-40         some lines of that text
-  cellist read nb.ipynb:5-9,30-       several ranges, the last to the end
+  cellist read nb.ipynb:12-40         a range of lines
+  cellist read nb.ipynb:5-9,30-       several ranges; the last is open
   cellist read nb.ipynb#1a2b3c4d      one cell, by id or index
   cellist read nb.ipynb:raw           the JSON of the file
-  cellist read --outputs nb.ipynb     what the cells printed and showed, too
-  cellist read artifact://4t7wq2zn    all that code printed; :100-200 works too")]
+  cellist read --outputs nb.ipynb     cells with their outputs
+  cellist read artifact://4t7wq2zn    an artifact; :100-200 selects lines")]
 pub(crate) struct ReadArgs {
-    /// A file or an artifact, and behind it what part is wanted: :LINES, :raw or #CELL
+    /// A file or an artifact; append :LINES, :raw or #CELL to select a part
     #[arg(value_name = "PATH[:SELECTOR|#CELL]")]
     path: OsString,
-    /// Show outputs below their cells, cut where they are long; `write` does not take this view
+    /// Show outputs below their cells, truncated if long; `write` rejects this text
     #[arg(long)]
     outputs: bool,
     #[command(flatten)]

@@ -24,27 +24,27 @@ use crate::output::CommandOutput;
 use crate::paint::{ColourMode, Paint, own};
 use crate::progress::picturing_for;
 
-/// Type code and run it, in a session that others may use too
+/// Start an interactive prompt in a session
 ///
-/// With a notebook, the code runs on the notebook's kernel; with --session, in the session of that name, such as the one
-/// that an agent works in. Otherwise the session ends with the command.
+/// With a notebook, code runs on the notebook's kernel. With --session, it runs in that session, which agents and
+/// other terminals can share. Otherwise the session ends with the command.
 ///
-/// Enter runs what is whole, Alt-Enter makes a new line, Tab completes, `name?` explains, Ctrl-O unfolds the last output,
-/// Ctrl-C interrupts, Ctrl-D leaves. `%notebook FILE` saves all that was run as a notebook, `%restart` starts the
-/// kernel anew.
+/// Enter runs complete code, Alt-Enter inserts a line break, Tab completes, `name?` shows help, Ctrl-O expands
+/// the last output, Ctrl-C interrupts, Ctrl-D quits. `%notebook FILE` saves the code that was run as a notebook;
+/// `%restart` restarts the kernel.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist repl
   cellist repl nb.ipynb
   cellist repl --session work")]
 pub(crate) struct ReplArgs {
-    /// A notebook, whose kernel is used
+    /// Use this notebook's kernel
     #[arg(value_name = "NB", conflicts_with = "session")]
     notebook: Option<PathBuf>,
-    /// The session of this name, which is made if it is not there
+    /// Use this session; create it if it does not exist
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     session: Option<String>,
-    /// Use no host: the session ends with the command
+    /// Do not use the host: the session ends with the command
     #[arg(long)]
     standalone: bool,
     #[command(flatten)]

@@ -10,22 +10,21 @@ use crate::error::{CliError, Exit, FailureKind};
 use crate::notebook_access::require_person;
 use crate::output::CommandOutput;
 
-/// End the access of a browser to the page
+/// Sign a browser out of the page
 ///
-/// Its open pages are closed at once, and its cookie and its keys are worth nothing from then on. `cellist open` lets it in
-/// again.
+/// Its open pages close at once, and its cookie and keys become invalid. `cellist open` signs it in again.
 ///
-/// Exit status: 0 done, 2 no such browser, 4 the state folder cannot be used.
+/// Exit status: 0 success, 2 no such browser, 4 the state folder is unusable.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist status --browsers
   cellist revoke 3f9a01c2
   cellist revoke --all")]
 pub(crate) struct RevokeArgs {
-    /// The browser, as `cellist status --browsers` lists it
+    /// A browser id from `cellist status --browsers`
     #[arg(value_name = "BROWSER", required_unless_present = "all")]
     browser: Option<String>,
-    /// Every browser
+    /// Sign out all browsers
     #[arg(long, conflicts_with = "browser")]
     all: bool,
 }

@@ -30,19 +30,19 @@ use execution::PendingRun;
 
 /// Run a notebook's cells in order and save their outputs
 ///
-/// The first cell that fails ends the run, and the outputs up to there are saved. Cells tagged `raises-exception`
-/// may fail; cells tagged `skip-execution` are left alone. Parameters go into a cell of their own behind the one
-/// tagged `parameters`; a second run replaces it. The kernel is a new one that ends with the run, unless
-/// one that runs already is joined with --existing.
+/// The run stops at the first cell that fails and saves the outputs so far. Cells tagged `raises-exception` may
+/// fail; cells tagged `skip-execution` are skipped. Parameters are inserted as a new cell after the one tagged
+/// `parameters`; a second run replaces it. The run starts a new kernel and ends it afterwards, except with
+/// --existing, --kernel-id and --join.
 ///
-/// A notebook that somebody has open, on the page, on a screen or by an agent, is run by the host: all of them see the
-/// cells run, and what they type meanwhile stays.
+/// If the notebook is open in a page, a terminal or an agent, the host runs it: everyone sees the cells run, and
+/// their edits during the run are kept.
 ///
-/// With --json, `status` is how the run ended: a run that reaches its end is `ok`, also where cells failed that
-/// may (`failed` counts them, and each cell has a status of its own).
+/// With --json, `status` is the status of the whole run. It is `ok` if only cells failed that may fail; `failed`
+/// counts them, and each cell has its own status.
 ///
-/// Exit status: 0 done, 1 a cell failed, 2 bad usage or bad input, 3 no Python or kernel, 4 could not save,
-/// 124 timed out, 130 interrupted.
+/// Exit status: 0 success, 1 a cell failed, 2 bad usage or input, 3 no Python or kernel, 4 failed save, 124
+/// timeout, 130 interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist run nb.ipynb
@@ -53,31 +53,31 @@ pub(crate) struct RunArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
-    /// Save to this file and leave the notebook as it is
+    /// Save to this file instead of the notebook
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Run only these cells: indexes, ranges and ids, separated by commas
+    /// Run only these cells: comma-separated indexes, ranges and ids
     #[arg(long, value_name = "CELLS", value_delimiter = ',', allow_hyphen_values = true)]
     cells: Vec<String>,
-    /// A parameter: True, False, None and numbers are what they look like, all else is text
+    /// Set a parameter; True, False, None and numbers are typed, anything else is text
     #[arg(short, long = "param", value_name = "NAME=VALUE")]
     param: Vec<Assignment>,
-    /// A parameter that is text, whatever it looks like
+    /// Set a parameter as text, whatever its value
     #[arg(short, long = "raw-param", value_name = "NAME=TEXT")]
     raw_param: Vec<Assignment>,
-    /// A YAML or JSON file of parameters
+    /// Read parameters from a YAML or JSON file
     #[arg(short = 'f', long = "param-file", visible_alias = "parameters-file", value_name = "FILE")]
     param_file: Vec<PathBuf>,
-    /// Go on after a cell that failed
+    /// Continue after a cell fails
     #[arg(long)]
     allow_errors: bool,
-    /// How many seconds a cell may take; without it there is no limit
+    /// Time limit for each cell in seconds [default: none]
     #[arg(long, value_name = "SECONDS", value_parser = some_seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
-    /// Save all output of a cell, where otherwise notebook.max_output is kept (10 MiB)
+    /// Save all output of a cell, beyond notebook.max_output (10 MiB)
     #[arg(long)]
     full_outputs: bool,
-    /// Run in the kernel that a Jupyter Server has for this notebook; it goes on when the command is done
+    /// Use the kernel that a Jupyter Server has for this notebook; it keeps running afterwards
     #[arg(long, conflicts_with_all = ["kernel", "kernel_id", "existing"])]
     join: bool,
     #[command(flatten)]

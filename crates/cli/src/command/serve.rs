@@ -17,26 +17,25 @@ use crate::notebook_access::require_person;
 use crate::output::{CommandOutput, print_to_stderr};
 use crate::settings::host_settings;
 
-/// Be the host, which keeps sessions for all terminals and programs
+/// Run the host, which keeps sessions for all terminals and programs
 ///
-/// Commands that need a host start one in the background by themselves, and that one leaves when nobody needs it. One
-/// that was started with this command alone stays until it is stopped, by `cellist stop` or by Ctrl-C, and tells what
-/// it does on standard error.
+/// Commands that need a host start one in the background; it exits when it is no longer needed. A host started
+/// with `cellist serve` runs until `cellist stop` or Ctrl-C, and logs to standard error.
 ///
-/// Exit status: 0 done, 2 a host is already running, 3 it does not start, 4 the state folder cannot be used.
+/// Exit status: 0 success, 2 a host is already running, 3 the host cannot start, 4 the state folder is unusable.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist serve --background
   cellist serve --port 8080
   cellist serve")]
 pub(crate) struct ServeArgs {
-    /// Start it in the background, unless one is running, and return when it is ready
+    /// Start a host in the background, unless one is running; return when it is ready
     #[arg(long, conflicts_with = "detached")]
     background: bool,
-    /// Serve the page from the start, at this port of this machine, and tell its link on a terminal
+    /// Serve the page at this local port from the start; on a terminal, print its link
     #[arg(long, value_name = "PORT", conflicts_with_all = ["background", "detached"])]
     port: Option<u16>,
-    /// The role of a host that was started in the background
+    /// Run as a background host
     #[arg(long, hide = true)]
     detached: bool,
 }

@@ -16,10 +16,10 @@ use crate::host;
 use crate::output::CommandOutput;
 use crate::spinner::Spinner;
 
-/// List the sessions of the host, and interrupt or end them
+/// List, interrupt, restart or stop the host's kernel sessions
 ///
-/// A session is made by `cellist exec --session NAME` and ends when nobody has used it for five minutes; that of a notebook
-/// ends an hour after its last page, agent or terminal has left (session.idle).
+/// `cellist exec --session NAME` creates a session, which ends after five idle minutes. A notebook's session ends
+/// an hour after its last page, agent or terminal has disconnected (session.idle).
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist sessions
@@ -41,10 +41,10 @@ enum SessionsCommand {
 /// Which session is meant.
 #[derive(Args, Debug)]
 struct SessionSelector {
-    /// The name of the session
+    /// The session's name
     #[arg(value_name = "ID")]
     id: String,
-    /// Its folder, where sessions in several folders have that name
+    /// The session's folder, if several sessions have this name
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 }

@@ -10,18 +10,19 @@ use crate::output::CommandOutput;
 use crate::paint::{ColourMode, Ink, Paint};
 use crate::settings::settings_in;
 
-/// List all settings, their values, and where each comes from
+/// List all settings, their values and their sources
 ///
-/// A flag is stronger than a variable, that than the file of the project, that than the file of the user. Files are
-/// called config.toml; the user's is in ~/.cellist, a project's in the nearest .cellist in the current folder or above
-/// it, up to the root of the repository. The variable of a.b is CELLIST_A_B.
+/// Precedence: flag, environment variable, project file, user file.
+///
+/// The user file is ~/.cellist/config.toml. The project file is .cellist/config.toml in the current folder or the
+/// nearest parent, up to the root of the repository. The environment variable for a.b is CELLIST_A_B.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist settings
   cellist settings --json
   cellist settings --set python.backend=runner")]
 pub(crate) struct SettingsArgs {
-    /// A setting for this command alone
+    /// Set a setting for this command only
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
 }

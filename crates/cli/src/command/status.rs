@@ -17,10 +17,10 @@ use crate::host::{self, VERSION};
 use crate::notebook_access::require_person;
 use crate::output::CommandOutput;
 
-/// Tell whether the host is running, and what it keeps
+/// Show whether the host is running, with its sessions and clients
 ///
-/// The host is one process in the background that keeps sessions for all terminals and programs of a user. It starts
-/// when the first of them needs it and leaves when nobody does.
+/// The host is one background process that keeps the sessions of all terminals and programs of a user. It starts
+/// on demand and exits when it is no longer needed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist status
@@ -28,15 +28,15 @@ use crate::output::CommandOutput;
   cellist status --browsers
   printf 'Authorization: Bearer %s' \"$(cellist status --token)\" | curl -H @- http://127.0.0.1:8080/editor")]
 pub(crate) struct StatusArgs {
-    /// Print the token alone that programs show to the host over HTTP
+    /// Print only the token that programs send to the host over HTTP
     ///
-    /// Other users of the machine can read the arguments of a program: give it to `curl -H @-` on standard input.
+    /// Other users can see command lines, so pass it on standard input, as in `curl -H @-`.
     #[arg(long)]
     token: bool,
-    /// List the browsers that were let in at the page
+    /// List the browsers that were signed in to the page
     ///
-    /// A browser that is signed in has a cookie of the host that runs. A page that was open when the host ended comes
-    /// back by itself and gets a new one; `cellist revoke` ends that.
+    /// A signed-in browser has a cookie for the running host. A page that was open when the host stopped
+    /// reconnects and gets a new cookie; `cellist revoke` prevents that.
     #[arg(long, conflicts_with = "token")]
     browsers: bool,
 }

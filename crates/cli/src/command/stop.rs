@@ -10,9 +10,10 @@ use crate::host;
 use crate::output::CommandOutput;
 use crate::spinner::Spinner;
 
-/// End the host, with all sessions that it keeps
+/// Stop the host and all its sessions
 ///
-/// Returns when the host and its kernels are gone. What their sessions knew is lost. One that does not answer is killed.
+/// Returns when the host and its kernels have exited. The state of all sessions is lost. A host that does not
+/// respond is killed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist stop")]

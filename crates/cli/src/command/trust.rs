@@ -13,23 +13,24 @@ use crate::error::{CliError, Exit, FailureKind};
 use crate::notebook_access::require_person;
 use crate::output::CommandOutput;
 
-/// Trust what the .cellist of a folder holds
+/// Trust the .cellist folder of a project
 ///
-/// A folder's own settings, modules and prompts that reach beyond the folder have no effect until its user trusts them.
-/// Trust is in what is there now: something that is added or changed later needs it again. Only this command gives it.
+/// Settings, modules and prompts of a project that reach beyond its folder take effect only when you trust them.
+/// Trust covers their current content: anything added or changed later must be trusted again. Only this command
+/// grants trust.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  cellist trust                what the folder here, or its project, holds
-  cellist trust --list         what is trusted, and what has changed since
+  cellist trust                trust the current project
+  cellist trust --list         list trusted folders and later changes
   cellist trust --remove ~/src/old")]
 pub(crate) struct TrustArgs {
-    /// The folder; without it the current one
+    /// The project folder [default: the current folder]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Trust it no longer
+    /// Remove trust
     #[arg(long, conflicts_with = "list")]
     remove: bool,
-    /// List all that is trusted
+    /// List all trusted folders
     #[arg(long, conflicts_with = "folder")]
     list: bool,
 }

@@ -12,10 +12,10 @@ use crate::error::{CliError, FailureKind};
 use crate::notebook_access::{self, StandaloneFlag};
 use crate::output::CommandOutput;
 
-/// Take back the last change of a notebook, or a whole turn
+/// Undo the last change to a notebook, or a whole turn
 ///
-/// What others did since stays. Where someone has changed the same lines since, nothing is changed, both texts are
-/// shown, and the exit status is 4. Taking back an entry that took something back brings that again.
+/// Later changes by others are kept. If the same lines were changed since, nothing is written, both versions are
+/// shown, and the exit status is 4. Undoing an undo restores the change.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist undo nb.ipynb
@@ -25,10 +25,10 @@ pub(crate) struct UndoArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
-    /// All changes of this turn
+    /// Undo all changes of this turn
     #[arg(long, value_name = "ID", conflicts_with = "entry")]
     turn: Option<String>,
-    /// The entry of the history with this number
+    /// Undo the history entry with this number
     #[arg(long, value_name = "NUMBER")]
     entry: Option<u64>,
     #[command(flatten)]

@@ -24,10 +24,10 @@ use crate::paint::{ColourMode, Paint};
 use crate::progress::picturing_for;
 use crate::settings::limits;
 
-/// Look at a notebook on the screen, as it is now
+/// Show a notebook in the terminal and follow changes live
 ///
-/// What others change and run is seen as they do it, and cells can be run from here, on the kernel that all who have
-/// the notebook open share. Keys are those of Jupyter's command mode and of vi; `?` shows them.
+/// Changes and runs by other clients appear as they happen. Cells run on the kernel that all clients of the
+/// notebook share. The keys are those of Jupyter's command mode and of vi; press `?` to list them.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist view nb.ipynb
@@ -36,7 +36,7 @@ pub(crate) struct ViewArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
-    /// Use no host: what others do is seen when it is in the file, and the kernel ends with the command
+    /// Do not use the host: follow the file only, and end the kernel with the command
     #[arg(long)]
     standalone: bool,
     #[command(flatten)]

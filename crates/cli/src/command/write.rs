@@ -15,27 +15,31 @@ use crate::notebook_access::{self, PathTarget, StandaloneFlag};
 use crate::output::CommandOutput;
 use crate::{allocation, edit_report};
 
-/// Make a notebook as a cell-marked text says
+/// Write a notebook from cell-marked text
 ///
-/// The text is what `cellist read` prints. A marker that names a cell (`cell:3`) keeps that cell with all it
-/// has, and gives it the source below; a marker without a number makes a new cell; cells that are not named are
-/// deleted; the order is that of the text. Text that was not changed leaves the file as it is, byte for byte.
-/// A notebook that does not exist is made.
+/// The text has the format that `cellist read` prints:
 ///
-/// With --base, text that was made from an older revision is merged with what happened to the file since.
-/// Without it, a file that changed since it was last read is left alone and the exit status is 4.
+/// - A marker with a number (`cell:3`) keeps that cell and gives it the source below.
+/// - A marker without a number adds a cell.
+/// - Cells without a marker are deleted.
+/// - Cells are stored in the order of the text.
+///
+/// Unchanged text leaves the file unchanged, byte for byte. A notebook that does not exist is created.
+///
+/// With --base, text based on an older revision is merged with later changes to the file. Without it, a file that
+/// changed since it was last read is not written, and the exit status is 4.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist read nb.ipynb > t && $EDITOR t && cellist write nb.ipynb t
   printf '# %%%% [code]\\nprint(1)\\n' | cellist write new.ipynb
-  cellist write nb.ipynb:raw nb.json     # the JSON, which must be a notebook")]
+  cellist write nb.ipynb:raw nb.json     # replace the JSON")]
 pub(crate) struct WriteArgs {
-    /// The notebook; with :raw behind it, its JSON
+    /// The notebook; append :raw for its JSON
     #[arg(value_name = "NB[:raw]")]
     notebook: OsString,
-    /// The text; without it, or with -, standard input
+    /// A file with the text; by default, or with -, standard input
     file: Option<PathBuf>,
-    /// The revision that the text was made from
+    /// The revision that the text is based on
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
     #[command(flatten)]

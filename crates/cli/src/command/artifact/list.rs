@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::output::CommandOutput;
 use crate::paint::{ColourMode, Ink, Paint, visible};
 
-/// List the artifacts, the newest first
+/// List artifacts, newest first
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist artifact list

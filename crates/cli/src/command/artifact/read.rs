@@ -22,10 +22,10 @@ pub(crate) const SCHEME: &str = "artifact://";
 /// What one JSON object holds at most: those who want more take the file.
 const JSON_LIMIT: usize = 1024 * 1024;
 
-/// Print an artifact, or a part of it
+/// Print an artifact or part of it
 ///
-/// A pipe and a file get the bytes as they were written; a terminal gets them without what would take it over.
-/// Lines are counted from 1. A search shows lines with their numbers.
+/// Pipes and files receive the original bytes; on a terminal, control sequences other than colour are removed.
+/// Lines are numbered from 1. --search prints matching lines with their numbers.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist artifact read 4t7wq2zn
@@ -34,22 +34,22 @@ const JSON_LIMIT: usize = 1024 * 1024;
   cellist artifact read 4t7wq2zn --search 'loss=\\d' --max 20
   cellist artifact read 4t7wq2zn -o all.txt")]
 pub(crate) struct ArtifactReadArgs {
-    /// The id, or the address
+    /// The artifact's id or address
     #[arg(value_name = "ID")]
     id: String,
-    /// Only these lines: 5-9, or several ranges: 5-9,30-
+    /// Print only these lines, such as 5-9 or 5-9,30-
     #[arg(long, value_name = "A-B", conflicts_with_all = ["tail", "search"])]
     lines: Option<String>,
-    /// Only so many lines at the end
+    /// Print only the last N lines
     #[arg(long, value_name = "N", conflicts_with = "search")]
     tail: Option<u64>,
-    /// Only lines that match a regular expression
+    /// Print only lines that match a regular expression
     #[arg(long, value_name = "RE", conflicts_with = "output", allow_hyphen_values = true)]
     search: Option<String>,
-    /// How many lines a search shows
+    /// Maximum number of matches to print
     #[arg(long, value_name = "N", default_value_t = 100, requires = "search")]
     max: usize,
-    /// Write to this file
+    /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }

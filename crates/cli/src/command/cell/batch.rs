@@ -10,11 +10,11 @@ use crate::error::{CliError, FailureKind};
 use crate::input::InputSource;
 use crate::output::CommandOutput;
 
-/// Make several changes as one: all of them, or on an error none
+/// Apply several operations at once; if one fails, none is applied
 ///
-/// Takes a JSON array of operations. An operation is an object with `action` (edit, insert, delete, move,
-/// retype, clear) and what that needs: `cell` (index or id), `index`, `type`, `source`. Indexes are those
-/// before the whole batch; a move names the index afterwards.
+/// Takes a JSON array of operations. An operation is an object with `action` (edit, insert, delete, move, retype,
+/// clear) and the fields of that action: `cell` (index or id), `index`, `type`, `source`. Indexes refer to the
+/// notebook before the batch; the target index of a move refers to the notebook after it.
 #[derive(Args, Debug)]
 #[command(after_help = r#"Examples:
   cellist cell batch nb.ipynb operations.json
@@ -25,7 +25,7 @@ pub(super) struct CellBatchArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
-    /// The operations; without it, or with -, standard input
+    /// A file with the operations; by default, or with -, standard input
     file: Option<PathBuf>,
     #[command(flatten)]
     base: BaseFlags,

@@ -9,9 +9,9 @@ use super::{BaseFlags, ResultShape, perform};
 use crate::error::CliError;
 use crate::output::CommandOutput;
 
-/// Take the outputs and execution counts off cells, or off all of them
+/// Clear the outputs and execution counts of cells, by default of all
 ///
-/// With --json, one named cell is told as an object, otherwise `results` lists the cells that were cleared.
+/// With --json, one named cell is printed as an object; otherwise `results` lists the cleared cells.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist cell clear nb.ipynb                    # all cells
@@ -20,7 +20,7 @@ pub(super) struct CellClearArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
-    /// The cells, by index or id; without any, all
+    /// The cells, by index or id; by default, all
     #[arg(value_name = "CELL", value_parser = super::cell, allow_negative_numbers = true)]
     cells: Vec<CellRef>,
     #[command(flatten)]

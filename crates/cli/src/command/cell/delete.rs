@@ -9,9 +9,9 @@ use super::{BaseFlags, ResultShape, perform};
 use crate::error::CliError;
 use crate::output::CommandOutput;
 
-/// Take cells out; indexes are those before any is gone
+/// Delete cells; indexes refer to the notebook before the deletion
 ///
-/// With --json, one cell is told as an object that holds its source in `cell_source`, several as a list in
+/// With --json, one cell is printed as an object with its source in `cell_source`; several are listed in
 /// `results`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:

@@ -9,7 +9,7 @@ use super::{BaseFlags, ResultShape, SourceFlags, perform};
 use crate::error::CliError;
 use crate::output::CommandOutput;
 
-/// Put a new cell before the one at INDEX
+/// Insert a new cell before the one at INDEX
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist cell insert nb.ipynb 0 --type markdown --source '# Title'
@@ -18,10 +18,10 @@ pub(super) struct CellInsertArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
-    /// Where: 0 to the number of cells, or `end`
+    /// The index of the new cell, or `end`
     #[arg(value_parser = position, allow_negative_numbers = true)]
     index: InsertPosition,
-    /// The type: code, markdown or raw
+    /// The cell type: code, markdown or raw
     #[arg(long = "type", value_name = "TYPE", default_value = "code", value_parser = super::cell_type)]
     kind: CellType,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use super::{BaseFlags, ResultShape, perform};
 use crate::error::CliError;
 use crate::output::CommandOutput;
 
-/// Let a cell stand at INDEX afterwards
+/// Move a cell to INDEX
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist cell move nb.ipynb 4 0                 # to the top
@@ -21,7 +21,7 @@ pub(super) struct CellMoveArgs {
     /// The cell, by index or id
     #[arg(value_parser = super::cell, allow_negative_numbers = true)]
     cell: CellRef,
-    /// Its index afterwards
+    /// The index of the cell after the move
     #[arg(value_parser = super::index, allow_negative_numbers = true)]
     index: i64,
     #[command(flatten)]

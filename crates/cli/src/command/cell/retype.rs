@@ -9,7 +9,7 @@ use super::{BaseFlags, ResultShape, perform};
 use crate::error::CliError;
 use crate::output::CommandOutput;
 
-/// Change the type of a cell; what is no longer code loses its outputs
+/// Change the type of a cell; a code cell that becomes another type loses its outputs
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist cell retype nb.ipynb 0 markdown")]
@@ -20,7 +20,7 @@ pub(super) struct CellRetypeArgs {
     /// The cell, by index or id
     #[arg(value_parser = super::cell, allow_negative_numbers = true)]
     cell: CellRef,
-    /// code, markdown or raw
+    /// The cell type: code, markdown or raw
     #[arg(value_name = "TYPE", value_parser = super::cell_type)]
     kind: CellType,
     #[command(flatten)]

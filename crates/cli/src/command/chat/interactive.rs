@@ -180,8 +180,8 @@ impl ChatScreen<'_> {
             }
             let open = open_questions(&heard.told);
             for told in &heard.told {
-                if let (Told::Asked { message, .. }, Some(user_host)) = (told, &message) {
-                    is_ours |= message == user_host;
+                if let (Told::Asked { message, .. }, Some(ours)) = (told, &message) {
+                    is_ours |= message == ours;
                 }
                 self.show(told, !is_ours);
                 match told {

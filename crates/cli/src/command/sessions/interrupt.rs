@@ -11,10 +11,10 @@ use crate::error::{CliError, Exit};
 use crate::host;
 use crate::output::CommandOutput;
 
-/// Interrupt what a session runs; its state is kept
+/// Interrupt the code that a session is running; its state is kept
 ///
-/// Code that has not stopped after python.interrupt_grace (5 seconds) is reported as still running, with exit code 124. Interrupt it
-/// again, or use --force.
+/// If the code has not stopped after python.interrupt_grace (5 seconds), it is reported as still running, with
+/// exit status 124. Interrupt it again, or use --force.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist sessions interrupt work
@@ -22,7 +22,7 @@ use crate::output::CommandOutput;
 pub(super) struct SessionsInterruptArgs {
     #[command(flatten)]
     which: SessionSelector,
-    /// Kill the kernel if the code does not stop; its state is lost then
+    /// Kill the kernel if the code does not stop; its state is lost
     #[arg(long)]
     force: bool,
 }

@@ -14,7 +14,7 @@ use crate::host;
 use crate::listing::table;
 use crate::output::CommandOutput;
 
-/// List the sessions, the oldest first
+/// List sessions, oldest first
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist sessions list

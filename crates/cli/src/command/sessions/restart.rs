@@ -9,7 +9,7 @@ use crate::error::CliError;
 use crate::host;
 use crate::output::CommandOutput;
 
-/// Give a session a new kernel; its state is lost, and what runs in it is ended
+/// Restart a session's kernel; running code is stopped and state is lost
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist sessions restart work")]

@@ -9,7 +9,7 @@ use crate::error::CliError;
 use crate::host;
 use crate::output::CommandOutput;
 
-/// End a session, with its kernel and all that runs and waits in it
+/// End a session: its kernel, running code and queue
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist sessions stop work")]
