@@ -123,10 +123,10 @@ fn ask_host(request: Request) -> Option<Reply> {
 /// Why no notebook is worked on, for people.
 pub(crate) fn notebook_mode_off_reason(editor: &EditorState) -> &'static str {
     match (editor.attached.is_empty(), &editor.active) {
-        (true, None) => "Notebook mode is off: no notebook is attached, and none is active.",
+        (true, None) => "Notebook mode is off: no notebook is attached or active.",
         (true, Some(_)) => "Notebook mode is off: the active notebook is not attached.",
-        (false, None) => "Notebook mode is off: no attached notebook is in the active editor.",
-        (false, Some(_)) => "Notebook mode is off: what is in the active editor is not an attached notebook.",
+        (false, None) => "Notebook mode is off: no attached notebook is active.",
+        (false, Some(_)) => "Notebook mode is off: the active file is not an attached notebook.",
     }
 }
 

@@ -84,7 +84,7 @@ impl CliError {
 
     /// A file that cannot be written.
     pub(crate) fn unwritable(path: &Path, error: &io::Error) -> CliError {
-        let message = format!("{}: cannot be written: {}", path.display(), reason(error));
+        let message = format!("{}: cannot write: {}", path.display(), reason(error));
         CliError::new(FailureKind::CannotSave, Exit::NotSaved, message)
     }
 

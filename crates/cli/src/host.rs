@@ -30,7 +30,11 @@ pub(crate) fn user_host() -> Host {
 /// Our own binary, as a host in the background.
 pub(crate) fn starter() -> Result<Starter, CliError> {
     let program = std::env::current_exe().map_err(|error| {
-        CliError::new(FailureKind::System, Exit::NoKernel, format!("this program is not there: {error}"))
+        CliError::new(
+            FailureKind::System,
+            Exit::NoKernel,
+            format!("cannot find the path of this program: {error}"),
+        )
     })?;
     Ok(Starter { program, arguments: vec!["serve".into(), "--detached".into()] })
 }

@@ -68,9 +68,9 @@ impl InputSource {
 /// What to say when there is no content for an action.
 pub(crate) fn missing(action: &'static str) -> CliError {
     CliError::asked(&notebook::Error::MissingContent { action }).with_hint(match action {
-        "write" => "name a file, or pipe the text in",
-        "batch" => "name a file, or pipe the operations in",
-        _ => "give --source TEXT or --file FILE, or pipe the source in",
+        "write" => "pass a file, or pipe the text in",
+        "batch" => "pass a file, or pipe the operations in",
+        _ => "pass --source TEXT or --file FILE, or pipe the source in",
     })
 }
 

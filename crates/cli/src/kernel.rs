@@ -24,7 +24,7 @@ pub(crate) struct KernelFlags {
     /// The URL of a Jupyter Kernel Gateway, Enterprise Gateway or Jupyter Server
     #[arg(long, value_name = "URL", display_order = 503)]
     gateway: Option<String>,
-    /// Pass this environment variable to the kernel despite the allow-list, or `all`
+    /// Also pass this environment variable to the kernel; `all` passes every variable
     #[arg(long, value_name = "NAME", display_order = 504)]
     pass_env: Vec<String>,
     /// Set a setting for this command only; see `cellist settings`

@@ -20,9 +20,9 @@ impl FromStr for Assignment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Assignment, String> {
-        let (name, value) = text.split_once('=').ok_or("a parameter is NAME=VALUE")?;
+        let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
         if name.trim().is_empty() {
-            return Err("a parameter needs a name before the `=`".into());
+            return Err("missing name before `=`".into());
         }
         Ok(Assignment { name: name.trim().to_owned(), value: value.to_owned() })
     }
@@ -44,7 +44,7 @@ pub(crate) fn collect(
         let text = content.text("run")?;
         for (name, value) in read(&text).map_err(|error| {
             CliError::input(FailureKind::InvalidParameter, format!("{}: {error}", content.name()))
-                .with_hint("a file of parameters is a YAML or JSON mapping of names to values")
+                .with_hint("a parameter file is a YAML or JSON mapping of names to values")
         })? {
             put(name, value);
         }

@@ -30,7 +30,7 @@ fn wants_json() -> bool {
 
 fn in_words(error: &clap::Error, text: &str) -> CliError {
     let message = match error.kind() {
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a command is missing",
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "missing command",
         _ => text.lines().next().unwrap_or_default().trim_start_matches("error: "),
     };
     // A list of missing arguments follows on lines of its own.

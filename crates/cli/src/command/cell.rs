@@ -97,7 +97,7 @@ impl SourceFlags {
     }
 }
 
-const EMPTY_HINT: &str = "standard input was empty: for an empty cell, give --source ''";
+const EMPTY_HINT: &str = "standard input was empty; for an empty cell, pass --source ''";
 
 /// Files and what `echo` prints end in a newline that the last line of a cell does not have.
 fn without_last_newline(mut text: String) -> String {
@@ -119,7 +119,7 @@ fn cell(text: &str) -> Result<CellRef, String> {
 fn index(text: &str) -> Result<i64, String> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err("an index is a whole number".into());
+        return Err("expected a whole number".into());
     }
     text.parse().map_err(|_| "the number is too large for an index".into())
 }

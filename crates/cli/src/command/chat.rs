@@ -87,8 +87,8 @@ pub(crate) fn chat_about_notebook(
         None => Some(InputSource::Stdin.text("chat")?),
     };
     if message.as_ref().is_some_and(|message| message.trim().is_empty()) {
-        return Err(CliError::input(FailureKind::NoMessage, "there is no message")
-            .with_hint("give one behind the notebook, or through a pipe"));
+        return Err(CliError::input(FailureKind::NoMessage, "no message")
+            .with_hint("pass a message after the notebook, or pipe one in"));
     }
     host::block_on(async {
         let reach = HostAccess::open(arguments.standalone, &setup.settings, &arguments.flags).await?;

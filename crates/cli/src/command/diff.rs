@@ -127,7 +127,7 @@ fn drive(given: &[OsString], paint: Paint) -> Result<CommandOutput, CliError> {
     let changes = sides.changes();
     let mut text = headline + &text::view(&sides, &changes, paint);
     if changes.is_empty() {
-        text.push_str("only the layout of the file differs\n");
+        text.push_str("only the formatting of the file differs\n");
     }
     Ok(CommandOutput::new(text, json::view(&sides, &changes)))
 }

@@ -27,7 +27,7 @@ use crate::spinner::Spinner;
 
 /// Check everything needed to run code, and suggest fixes
 ///
-/// Unlike `cellist kernels`, this starts each kernel to verify that it works.
+/// Unlike `cellist kernels`, this starts the runner and ipykernel to verify that they work.
 ///
 /// Exit status: 0 no failures, 3 code cannot run, 1 other failures.
 #[derive(Args, Debug)]
@@ -90,7 +90,7 @@ pub(crate) fn check_installation(arguments: DoctorArgs) -> Result<CommandOutput,
 async fn examine(flags: &KernelFlags) -> Vec<DoctorCheck> {
     let cwd = std::env::current_dir();
     let environment = flags.environment();
-    let waiting = Spinner::new("looking around");
+    let waiting = Spinner::new("checking the settings");
     let found = Found::look(&environment, &Home::from_env(), cwd.iter().cloned().collect());
     let mut checks = Vec::new();
     let folder = match cwd {
@@ -99,12 +99,9 @@ async fn examine(flags: &KernelFlags) -> Vec<DoctorCheck> {
             folder
         }
         Err(_) => {
-            let gone = DoctorCheck::new(
-                "folder",
-                CheckVerdict::Failed,
-                "the current folder does not exist any more",
-            );
-            checks.push(gone.hint("change to a folder that exists"));
+            let gone =
+                DoctorCheck::new("folder", CheckVerdict::Failed, "the current folder no longer exists");
+            checks.push(gone.hint("change to an existing folder"));
             PathBuf::from("/")
         }
     };
@@ -141,7 +138,7 @@ async fn examine(flags: &KernelFlags) -> Vec<DoctorCheck> {
                 .await
             }
             false => {
-                let message = format!("not installed in {}; the runner is used", interpreter.path.display());
+                let message = format!("not installed in {}; using the runner", interpreter.path.display());
                 DoctorCheck::new("ipykernel", CheckVerdict::Ok, message)
             }
         });
@@ -171,10 +168,9 @@ fn state(home: &Path) -> DoctorCheck {
             }
         },
         Err(error) => {
-            let message =
-                format!("{} cannot be written to: {}", home.display(), crate::error::reason(&error));
+            let message = format!("cannot write to {}: {}", home.display(), crate::error::reason(&error));
             DoctorCheck::new("state", CheckVerdict::Failed, message)
-                .hint("set CELLIST_HOME to a folder that you can write to")
+                .hint("set CELLIST_HOME to a writable folder")
         }
     }
 }
@@ -187,7 +183,7 @@ fn settings_used(settings: &Resolved) -> Vec<DoctorCheck> {
         .filter(|(_, there)| *there)
         .map(|(path, _)| path.display().to_string())
         .collect();
-    let message = if used.is_empty() { "no files, only defaults".to_owned() } else { used.join(", ") };
+    let message = if used.is_empty() { "no files; using defaults".to_owned() } else { used.join(", ") };
     let mut checks = vec![DoctorCheck::new("settings", CheckVerdict::Ok, message)];
     checks.extend(
         settings.notices.iter().map(|notice| DoctorCheck::new("settings", CheckVerdict::Warning, notice)),
@@ -197,7 +193,7 @@ fn settings_used(settings: &Resolved) -> Vec<DoctorCheck> {
 
 fn broken_setting(fault: &Fault) -> DoctorCheck {
     let check = DoctorCheck::new("settings", CheckVerdict::Failed, fault.to_string());
-    check.hint(fault.hint().unwrap_or("correct it, or remove it"))
+    check.hint(fault.hint().unwrap_or("fix or remove it"))
 }
 
 /// The Python that is used, and those that were wanted more and are broken.
@@ -209,7 +205,7 @@ fn pythons(found: &Found) -> Vec<DoctorCheck> {
         let check = DoctorCheck::new("environment", CheckVerdict::Failed, message);
         checks.push(match flaw.hint(&candidate.path) {
             Some(hint) => check.hint(hint),
-            None => check.hint("remove it, or name another Python with --python PATH"),
+            None => check.hint("remove it, or choose another Python with --python PATH"),
         });
     }
     checks.push(match found.interpreter() {
@@ -217,8 +213,8 @@ fn pythons(found: &Found) -> Vec<DoctorCheck> {
             let version = found.version(&interpreter.path).map_or_else(String::new, |it| format!(" ({it})"));
             DoctorCheck::new("python", CheckVerdict::Ok, format!("{}{version}", interpreter.path.display()))
         }
-        None => DoctorCheck::new("python", CheckVerdict::Failed, "none was found")
-            .hint("install Python 3.8 or newer, or name one with --python PATH"),
+        None => DoctorCheck::new("python", CheckVerdict::Failed, "not found")
+            .hint("install Python 3.8 or newer, or pass --python PATH"),
     });
     checks
 }
@@ -263,20 +259,20 @@ async fn starts(
         Some(report) if report.status == Status::Ok && report.text == "42\n" => DoctorCheck::new(
             name,
             CheckVerdict::Ok,
-            format!("works on {python}, ready and done in {}", spoken(begun.elapsed())),
+            format!("works with {python}; start and run took {}", spoken(begun.elapsed())),
         ),
         report => {
             let text = report.map(|report| report.text).unwrap_or_default();
-            DoctorCheck::new(name, CheckVerdict::Failed, format!("6 * 7 came to {text:?}"))
-                .hint("name another Python with --python PATH")
+            DoctorCheck::new(name, CheckVerdict::Failed, format!("6 * 7 gave {text:?}"))
+                .hint("choose another Python with --python PATH")
         }
     }
 }
 
 /// A kernel that does not start.
 fn broken(name: &'static str, python: &str, message: String, hint: Option<String>) -> DoctorCheck {
-    let install = format!("install it anew: {python} -m pip install --force-reinstall ipykernel");
-    let other = "name another Python with --python PATH".to_owned();
+    let install = format!("reinstall it: {python} -m pip install --force-reinstall ipykernel");
+    let other = "choose another Python with --python PATH".to_owned();
     let fallback = if name == "ipykernel" { install } else { other };
     DoctorCheck::new(name, CheckVerdict::Failed, message).hint(hint.unwrap_or(fallback))
 }
@@ -285,7 +281,7 @@ fn kernels(found: &Found) -> Vec<DoctorCheck> {
     let broken = found.specs.iter().filter_map(|spec| Some((spec, found.missing_program(spec)?)));
     let mut checks: Vec<DoctorCheck> = broken
         .map(|(spec, program)| {
-            let message = format!("{} starts with `{program}`, which is not there", spec.name);
+            let message = format!("{}: its program `{program}` does not exist", spec.name);
             DoctorCheck::new("kernel", CheckVerdict::Failed, message).hint(format!(
                 "install {}, or remove {}",
                 spec.language,
@@ -299,7 +295,7 @@ fn kernels(found: &Found) -> Vec<DoctorCheck> {
             CheckVerdict::Failed,
             format!("{} is not a kernelspec: {why}", file.display()),
         )
-        .hint(format!("install the kernel anew, or remove {}", file.parent().unwrap_or(file).display()))
+        .hint(format!("reinstall the kernel, or remove {}", file.parent().unwrap_or(file).display()))
     }));
     let names: Vec<&str> = found
         .specs
@@ -321,7 +317,7 @@ async fn gateway(environment: &ClientEnvironment, variables: &Variables) -> Doct
         Ok(gateway) => gateway.trusting(|name| variables.text(name)),
         Err(error) => {
             return DoctorCheck::new("gateway", CheckVerdict::Failed, error.to_string())
-                .hint("give one like http://127.0.0.1:8888, or unset PI_PYTHON_GATEWAY_URL");
+                .hint("use a URL like http://127.0.0.1:8888, or unset PI_PYTHON_GATEWAY_URL");
         }
     };
     match gateway::specs(&gateway).await {
@@ -336,7 +332,7 @@ async fn gateway(environment: &ClientEnvironment, variables: &Variables) -> Doct
         Err(error) => {
             let hint = error.hint().map(|hint| format!("{hint}; or ")).unwrap_or_default();
             DoctorCheck::new("gateway", CheckVerdict::Failed, error.to_string())
-                .hint(format!("{hint}leave out --gateway and unset PI_PYTHON_GATEWAY_URL"))
+                .hint(format!("{hint}remove --gateway and unset PI_PYTHON_GATEWAY_URL"))
         }
     }
 }
@@ -349,7 +345,7 @@ fn terminal(variables: &Variables) -> DoctorCheck {
     match name.as_str() {
         "" | "dumb" => {
             DoctorCheck::new("terminal", CheckVerdict::Warning, format!("TERM is {name:?}: plain text"))
-                .hint("set TERM to what the terminal is, xterm-256color for instance")
+                .hint("set TERM to the type of your terminal, such as xterm-256color")
         }
         _ => DoctorCheck::new("terminal", CheckVerdict::Ok, name),
     }
@@ -358,19 +354,19 @@ fn terminal(variables: &Variables) -> DoctorCheck {
 /// A host that is there must answer, and be one that this version can talk to.
 async fn host() -> DoctorCheck {
     match host::user_host().state().await {
-        Ok(None) => DoctorCheck::new("host", CheckVerdict::Ok, "none is running, and none is needed"),
+        Ok(None) => DoctorCheck::new("host", CheckVerdict::Ok, "not running; starts on demand"),
         Ok(Some(state)) if state.version == VERSION => {
-            DoctorCheck::new("host", CheckVerdict::Ok, format!("runs as process {}", state.pid))
+            DoctorCheck::new("host", CheckVerdict::Ok, format!("running as process {}", state.pid))
         }
         Ok(Some(state)) => {
-            let message = format!("is cellist {}, this is cellist {VERSION}", state.version);
+            let message = format!("runs cellist {}, but this is cellist {VERSION}", state.version);
             DoctorCheck::new("host", CheckVerdict::Warning, message)
-                .hint("`cellist stop` ends it, with all that it keeps")
+                .hint("run `cellist stop` to end it and its sessions")
         }
         Err(error) => {
             let hint = error.hint();
             let check = DoctorCheck::new("host", CheckVerdict::Failed, error.to_string());
-            check.hint(hint.unwrap_or_else(|| "`cellist stop` ends it".into()))
+            check.hint(hint.unwrap_or_else(|| "run `cellist stop` to end it".into()))
         }
     }
 }

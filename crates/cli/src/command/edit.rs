@@ -111,5 +111,9 @@ fn explain_empty(error: NotebookError) -> CliError {
     let is_empty = matches!(&error, NotebookError::File(error)
         if matches!(error.problem(), Problem::Refused(notebook::Error::EmptyOld)));
     let error = CliError::from(error);
-    if is_empty { error.with_hint("an empty old text fits only a notebook that has no cells") } else { error }
+    if is_empty {
+        error.with_hint("an empty old piece matches only an empty or missing notebook")
+    } else {
+        error
+    }
 }

@@ -63,7 +63,7 @@ pub(crate) struct ExecArgs {
     /// Restart the session's kernel first
     #[arg(long, requires = "session")]
     reset: bool,
-    /// The working folder. For a new session, defaults to the current folder
+    /// The working folder [default: the current folder, or that of an existing session]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
     /// Time limit in seconds, 1 to 600 [default: 30]
@@ -185,9 +185,9 @@ pub(crate) async fn follow(
 fn show(progress: &mut Progress, view: &CallView) {
     let text = match view.stage {
         Stage::Queued { before: 0, .. } | Stage::Ended => return,
-        Stage::Queued { before: 1, .. } => "waits for another call in this session".into(),
-        Stage::Queued { before, .. } => format!("waits for {before} other calls in this session"),
-        Stage::Starting => "the kernel starts".into(),
+        Stage::Queued { before: 1, .. } => "waiting for another call in this session".into(),
+        Stage::Queued { before, .. } => format!("waiting for {before} other calls in this session"),
+        Stage::Starting => "starting the kernel".into(),
         Stage::Running { .. } => view.text.clone(),
     };
     progress.shows(text, view.bar.as_ref());
@@ -336,8 +336,8 @@ impl ExecArgs {
         match (&self.code, &self.file) {
             (Some(code), None) if code != "-" => Ok(code.clone()),
             (None, None) if io::stdin().is_terminal() => {
-                Err(CliError::input(FailureKind::MissingContent, "there is no code to run")
-                    .with_hint("give the code, or -f FILE, or pipe it in"))
+                Err(CliError::input(FailureKind::MissingContent, "no code to run")
+                    .with_hint("pass the code, use -f FILE, or pipe it in"))
             }
             (_, file) => InputSource::of_file(file.clone()).text("exec"),
         }
@@ -353,13 +353,13 @@ fn title(code: &str) -> String {
 pub(crate) fn working_folder(named: Option<&Path>) -> Result<PathBuf, CliError> {
     let Some(named) = named else {
         return std::env::current_dir().map_err(|_| {
-            CliError::input(FailureKind::NoSuchFolder, "the current folder does not exist any more")
-                .with_hint("change to a folder that exists, or name one with --cwd")
+            CliError::input(FailureKind::NoSuchFolder, "the current folder no longer exists")
+                .with_hint("change to an existing folder, or pass --cwd")
         });
     };
     let missing = |what: &str| {
         CliError::input(FailureKind::NoSuchFolder, format!("{}: {what}", named.display()))
-            .with_hint("name a folder that exists with --cwd")
+            .with_hint("pass an existing folder to --cwd")
     };
     match std::fs::metadata(named) {
         Ok(found) if found.is_dir() => {

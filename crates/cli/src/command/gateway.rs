@@ -66,14 +66,14 @@ fn status(gateways: &SharedGateways, running: &[Standing]) -> CommandOutput {
     let idle = gateways.idle().as_secs();
     let row = |standing: &Standing| {
         let known = &standing.announcement;
-        let kernels = standing.kernels.map_or_else(|| "does not answer".into(), |count| count.to_string());
+        let kernels = standing.kernels.map_or_else(|| "not responding".into(), |count| count.to_string());
         let python = known.python.to_string_lossy().into_owned();
         vec![known.gateway().url().to_owned(), known.pid.to_string(), kernels, python]
     };
     let text = match running {
         [] => "No shared gateway is running.\n".to_owned(),
         some => format!(
-            "{}One that has had no kernel for {} minutes ends by itself.\n",
+            "{}A gateway stops after {} minutes without a kernel.\n",
             table(&["gateway", "process", "kernels", "python"], some.iter().map(row)),
             idle / 60
         ),

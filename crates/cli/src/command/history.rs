@@ -40,11 +40,11 @@ pub(crate) fn show_history(arguments: HistoryArgs) -> Result<CommandOutput, CliE
         let Entry { number, turn, .. } = entry;
         let when = clock::ago(now.saturating_sub(Duration::from_millis(entry.until)));
         let (who, what) = (&entry.actor.name, told(entry));
-        let undone = entry.undone_by.map_or_else(String::new, |by| format!(" (taken back by {by})"));
+        let undone = entry.undone_by.map_or_else(String::new, |by| format!(" (undone by {by})"));
         let _ = writeln!(text, "{number:>4}  {when:<14}  {who:<12}  {turn:<width$}  {what}{undone}");
     }
     if entries.is_empty() {
-        text = format!("Nothing is known of changes to {}.\n", path.display());
+        text = format!("No recorded changes to {}.\n", path.display());
     }
     let json = json!({
         "path": path.to_string_lossy(),
@@ -60,7 +60,7 @@ pub(super) fn told(entry: &Entry) -> String {
         [] => deeds,
         undone => {
             let undone: Vec<String> = undone.iter().map(u64::to_string).collect();
-            format!("took back {}: {deeds}", undone.join(", "))
+            format!("undid {}: {deeds}", undone.join(", "))
         }
     }
 }

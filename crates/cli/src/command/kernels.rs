@@ -51,11 +51,10 @@ pub(crate) fn list_kernels(arguments: KernelsArgs) -> Result<CommandOutput, CliE
         .iter()
         .map(|spec| {
             let missing = found.missing_program(spec);
-            let reason =
-                missing.as_ref().map(|program| format!("it starts with `{program}`, which is not there"));
+            let reason = missing.as_ref().map(|program| format!("its program `{program}` does not exist"));
             let hint = missing.as_ref().map(|program| {
                 format!(
-                    "install {}, so that `{program}` is there, or remove {}",
+                    "install {} so that `{program}` exists, or remove {}",
                     spec.language,
                     spec.folder.display()
                 )
@@ -83,7 +82,7 @@ pub(crate) fn list_kernels(arguments: KernelsArgs) -> Result<CommandOutput, CliE
 fn elsewhere(url: &str, token: Option<String>) -> Result<Value, CliError> {
     let gateway = Gateway::new(url, token).map_err(|error| {
         CliError::input(FailureKind::NoGateway, error.to_string())
-            .with_hint("give one like http://127.0.0.1:8888")
+            .with_hint("use a URL like http://127.0.0.1:8888")
     })?;
     let gateway = gateway.trusting(|name| std::env::var(name).ok());
     host::block_on(async {
@@ -143,7 +142,7 @@ fn broken_json(file: &Path, why: &str) -> Value {
         "path": folder.to_string_lossy(),
         "usable": false,
         "reason": format!("{} is not a kernelspec: {why}", file.display()),
-        "hint": format!("install the kernel anew, or remove {}", folder.display()),
+        "hint": format!("reinstall the kernel, or remove {}", folder.display()),
     })
 }
 
@@ -151,7 +150,7 @@ fn for_people(pythons: &[Value], kernels: &[Value], paint: Paint) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut said = paint.line(Ink::Title, "Python") + "\n";
     if pythons.is_empty() {
-        said.push_str("  none: install Python 3.8 or newer, or name one with --python PATH\n");
+        said.push_str("  none: install Python 3.8 or newer, or pass --python PATH\n");
     }
     let (usable, flawed) = apart(pythons);
     said += &table(
@@ -201,7 +200,7 @@ fn origin(word: &str) -> &'static str {
     match word {
         "active" => "VIRTUAL_ENV",
         "conda" => "CONDA_PREFIX",
-        "located" => "a folder of the project",
+        "located" => "a project folder",
         "managed" => "the state folder",
         "path" => "PATH",
         _ => "the command line",

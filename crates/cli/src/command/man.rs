@@ -36,8 +36,8 @@ pub(crate) fn write_man_pages(arguments: ManArgs) -> Result<CommandOutput, CliEr
     let name = arguments.command.map_or_else(|| "cellist".to_owned(), |command| format!("cellist-{command}"));
     let page = all.into_iter().find(|page| page.name == name).ok_or_else(|| {
         let command = name.trim_start_matches("cellist-");
-        CliError::input(FailureKind::NoSuchCommand, format!("there is no command {command}"))
-            .with_hint("`cellist --help` lists the commands")
+        CliError::input(FailureKind::NoSuchCommand, format!("no such command: {command}"))
+            .with_hint("run `cellist --help` to list the commands")
     })?;
     let json = json!({ "name": page.name, "page": String::from_utf8_lossy(&page.text) });
     Ok(CommandOutput::new(page.text, json))

@@ -116,10 +116,8 @@ async fn on_streams(caller: Caller, reach: ServiceLocation, prompts: &Prompts) -
     let product = CellistSource::for_one(caller, reach, prompts, Arc::clone(&gone));
     serve_stdio(McpServer(product), gone).await.map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => CliError::new(FailureKind::System, Exit::NoKernel, error.to_string()),
-        _ => {
-            CliError::input(FailureKind::Protocol, format!("the client does not speak the protocol: {error}"))
-                .with_hint("this command is started by an MCP client; see docs/agents.md")
-        }
+        _ => CliError::input(FailureKind::Protocol, format!("the client does not speak MCP: {error}"))
+            .with_hint("MCP clients start this command; see docs/agents.md"),
     })
 }
 
@@ -127,7 +125,7 @@ async fn over_http(address: SocketAddr, product: CellistSource) -> Result<(), Cl
     let failed = |error: std::io::Error| {
         let message = format!("cannot serve at {address}: {}", reason(&error));
         CliError::new(FailureKind::CannotListen, Exit::NoKernel, message)
-            .with_hint("stop what listens there, or give another port; 0 is one that is free")
+            .with_hint("stop the program that uses it, or pass another port; 0 picks a free one")
     };
     let given = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
     let is_made = given.is_none();
@@ -155,10 +153,10 @@ impl McpArgs {
             Ok(real) => {
                 let what = if real.is_dir() { "is a folder" } else { "is not a notebook" };
                 Err(CliError::input(FailureKind::NotANotebook, format!("{}: {what}", path.display()))
-                    .with_hint("attach a notebook, whose name ends in .ipynb"))
+                    .with_hint("attach a file whose name ends in .ipynb"))
             }
             Err(error) => Err(CliError::unreadable(path, &error)
-                .with_hint("check the name; an agent makes a notebook with create_notebook")),
+                .with_hint("check the path; agents can create notebooks with create_notebook")),
         };
         let mut environment = self.flags.environment();
         let (tool_mode, notices) = environment.tool_mode(&Home::from_env(), &cwd, &settings.settings);
@@ -198,9 +196,9 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     let named = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     let named = named.as_deref().unwrap_or(text);
     let address: SocketAddr =
-        named.parse().map_err(|_| "give an address and a port, as 127.0.0.1:8642".to_owned())?;
+        named.parse().map_err(|_| "expected an address and port, such as 127.0.0.1:8642".to_owned())?;
     if !address.ip().is_loopback() {
-        return Err("it can be reached from other machines; use 127.0.0.1 and a tunnel".into());
+        return Err("not a loopback address; use 127.0.0.1 and a tunnel".into());
     }
     Ok(address)
 }

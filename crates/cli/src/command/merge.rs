@@ -52,7 +52,7 @@ pub(crate) fn merge_notebooks(arguments: MergeArgs) -> Result<CommandOutput, Cli
     if let Some(extra) = arguments.rest.first() {
         let message = format!("unexpected argument '{}' found", extra.display());
         return Err(CliError::input(FailureKind::Usage, message)
-            .with_hint("a merge has three sides: BASE OURS THEIRS"));
+            .with_hint("a merge takes three notebooks: BASE OURS THEIRS"));
     }
     let _waiting = Spinner::new("merging the notebooks");
     let sides = [&arguments.base, &arguments.ours, &arguments.theirs];
@@ -81,7 +81,7 @@ pub(crate) fn merge_notebooks(arguments: MergeArgs) -> Result<CommandOutput, Cli
     Ok(CommandOutput::new(text, json).with_notices(merged.remarks()).with_exit(exit))
 }
 
-const MARK_HINT: &str = "pass --mark to get a notebook that holds both versions between conflict markers";
+const MARK_HINT: &str = "pass --mark to write both versions between conflict markers";
 
 fn drive(arguments: &MergeArgs) -> Result<CommandOutput, CliError> {
     let MergeArgs { base, ours, theirs, .. } = arguments;

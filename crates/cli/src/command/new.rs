@@ -35,6 +35,6 @@ pub(crate) fn create_notebook(arguments: NewArgs) -> Result<CommandOutput, CliEr
         "written": true,
         "total_cells": 0,
     });
-    let text = format!("Made {}: an empty notebook of format 4.5\n", path.display());
+    let text = format!("Created {}: an empty notebook of format 4.5\n", path.display());
     Ok(CommandOutput::new(text, json).with_notices(changed.notices))
 }

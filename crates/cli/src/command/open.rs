@@ -78,7 +78,7 @@ pub(crate) fn open_page(arguments: OpenArgs) -> Result<CommandOutput, CliError> 
     })?;
     let is_shown = file.is_some_and(|file| browser::start(&file));
     let made = match &arguments.notebook {
-        Some(path) if is_new => format!("Made {}: an empty notebook of format 4.5\n", path.display()),
+        Some(path) if is_new => format!("Created {}: an empty notebook of format 4.5\n", path.display()),
         _ => String::new(),
     };
     let text = match is_shown {

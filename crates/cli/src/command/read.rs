@@ -126,9 +126,9 @@ impl ReadView {
         let all = 0..notebook.cells().len();
         let (text, cells) = match &target.part {
             Some(Selector::Raw | Selector::Lines(_)) if with_outputs => {
-                let message = "--outputs shows a whole notebook or one cell";
+                let message = "--outputs cannot be combined with :raw or :LINES";
                 return Err(CliError::input(FailureKind::InvalidSelector, message)
-                    .with_hint("leave the selector out, or name a cell: #ID"));
+                    .with_hint("omit the selector, or name a cell: #ID"));
             }
             None if with_outputs => {
                 (all.clone().map(|index| outputs::cell_text(notebook, index)).collect(), all)
@@ -159,7 +159,7 @@ fn read_file(store: &Store, target: &PathTarget) -> Result<CommandOutput, CliErr
     let notices = match text {
         std::borrow::Cow::Borrowed(_) => Vec::new(),
         std::borrow::Cow::Owned(_) => {
-            vec!["the file is not UTF-8; `text` shows what is not as U+FFFD".into()]
+            vec!["the file is not UTF-8; invalid bytes are shown as U+FFFD in `text`".into()]
         }
     };
     let part = match &target.part {
@@ -168,7 +168,7 @@ fn read_file(store: &Store, target: &PathTarget) -> Result<CommandOutput, CliErr
             Some(select_lines(&text, ranges).map_err(|error| CliError::notebook(path, &error))?)
         }
         Some(Selector::Cell(name)) => {
-            let message = format!("{}: has no cells, so there is no #{name}", path.display());
+            let message = format!("{}: no cell #{name}: the file is not a notebook", path.display());
             return Err(CliError::input(FailureKind::InvalidSelector, message));
         }
     };

@@ -74,7 +74,7 @@ pub(crate) fn start_repl(arguments: ReplArgs) -> Result<CommandOutput, CliError>
         let text = repl.go(reach.client()).await;
         reach.close().await;
         text.map_err(|error| {
-            CliError::new(FailureKind::Terminal, Exit::NotSaved, format!("the terminal: {error}"))
+            CliError::new(FailureKind::Terminal, Exit::NotSaved, format!("terminal error: {error}"))
         })
     })?;
     Ok(CommandOutput::new(own(&text), json!({})))

@@ -39,17 +39,19 @@ pub(crate) fn revoke_browsers(arguments: RevokeArgs) -> Result<CommandOutput, Cl
             CliError::new(
                 FailureKind::NotKept,
                 Exit::NotSaved,
-                format!("the list of browsers cannot be written: {why}"),
+                format!("cannot write the list of browsers: {why}"),
             )
         })?,
     };
     if let (true, Some(browser)) = (gone.is_empty(), wanted) {
-        return Err(CliError::input(FailureKind::NoBrowser, format!("no browser {browser} was let in"))
-            .with_hint("`cellist status --browsers` lists them"));
+        return Err(CliError::input(FailureKind::NoBrowser, format!("no such browser: {browser}"))
+            .with_hint("run `cellist status --browsers` to list them"));
     }
     let text = match gone.is_empty() {
-        true => "No browser was let in.\n".to_owned(),
-        false => gone.iter().map(|browser| format!("Ended {} ({})\n", browser.id, browser.name)).collect(),
+        true => "No browser is signed in.\n".to_owned(),
+        false => {
+            gone.iter().map(|browser| format!("Signed out {} ({})\n", browser.id, browser.name)).collect()
+        }
     };
     Ok(CommandOutput::new(text, json!({ "revoked": gone.iter().map(to_json).collect::<Vec<_>>() })))
 }

@@ -82,7 +82,7 @@ pub(crate) fn serve_host(arguments: ServeArgs) -> Result<CommandOutput, CliError
                 let served = host.run(host::service(&home, &settings, true)).await;
                 served.map_err(|failure| {
                     CliError::new(FailureKind::NoPage, Exit::NoKernel, failure.message)
-                        .with_hint("stop what listens there, or give another port")
+                        .with_hint("stop the program that uses it, or pass another port")
                 })
             }
             Err(error) => Err(refused(&error)),
@@ -99,10 +99,9 @@ fn runtime() -> Result<Runtime, CliError> {
         Builder::new_multi_thread().enable_all().worker_threads(WORKERS).build()
     });
     begun.map_err(|error| {
-        let message =
-            format!("the host cannot have the {} threads that it needs: {}", WORKERS + 1, reason(&error));
+        let message = format!("cannot start the {} threads of the host: {}", WORKERS + 1, reason(&error));
         CliError::new(FailureKind::System, Exit::NoKernel, message)
-            .with_hint("end other programs, or raise the limit of processes (`ulimit -u`)")
+            .with_hint("end other programs, or raise the process limit (`ulimit -u`)")
     })
 }
 
@@ -127,7 +126,7 @@ fn settings(detached: bool) -> Result<Settings, CliError> {
     match host_settings() {
         Ok(resolved) => Ok(resolved.settings),
         Err(faults) if detached => {
-            print_to_stderr(&format!("the defaults are used instead of the settings: {faults}"));
+            print_to_stderr(&format!("invalid settings, using defaults: {faults}"));
             Ok(Settings::default())
         }
         Err(faults) => Err(faults.into()),
@@ -149,11 +148,11 @@ fn first_words(opened: &Result<HostServer, CannotServe>) -> FirstWords {
 fn refused(error: &CannotServe) -> CliError {
     match error {
         CannotServe::Taken => CliError::input(FailureKind::AlreadyRunning, error.to_string())
-            .with_hint("`cellist status` tells about it, `cellist stop` ends it"),
+            .with_hint("run `cellist status` to show it, `cellist stop` to stop it"),
         CannotServe::NoState { folder, error } => {
             let message = format!("{}: the state folder cannot be used: {}", folder.display(), reason(error));
             CliError::new(FailureKind::NoState, Exit::NotSaved, message)
-                .with_hint("name a folder that can be written to with CELLIST_HOME")
+                .with_hint("set CELLIST_HOME to a writable folder")
         }
     }
 }

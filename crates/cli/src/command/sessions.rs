@@ -70,8 +70,8 @@ impl SessionSelector {
 /// Asks the running host. Without one there are no sessions.
 fn ask(request: Request) -> Result<Option<Reply>, CliError> {
     let _waiting = Spinner::new(match &request {
-        Request::Restart(_) => "starting the kernel anew",
-        Request::End(_) => "the session ends",
+        Request::Restart(_) => "restarting the kernel",
+        Request::End(_) => "ending the session",
         _ => "asking the host",
     });
     host::block_on(async {
@@ -88,8 +88,8 @@ fn change(which: &SessionSelector, request: impl FnOnce(Named) -> Request) -> Re
     ask(request(which.named()))?.ok_or_else(|| {
         CliError::input(
             FailureKind::NoSuchSession,
-            format!("there is no session {}: no host is running", which.id),
+            format!("no session {}: the host is not running", which.id),
         )
-        .with_hint("`cellist exec --session NAME` starts one")
+        .with_hint("run `cellist exec --session NAME` to start one")
     })
 }

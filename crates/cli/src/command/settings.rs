@@ -74,7 +74,7 @@ fn for_people(resolved: &Resolved, paint: Paint) -> String {
     }
     lines.push(String::new());
     for (path, there) in &resolved.files {
-        let what = if *there { "is read" } else { "is not there" };
+        let what = if *there { "was read" } else { "does not exist" };
         lines.push(paint.line(Ink::Aside, &format!("{} {what}", path.display())));
     }
     lines.join("\n") + "\n"

@@ -51,14 +51,14 @@ pub(crate) fn show_status(arguments: StatusArgs) -> Result<CommandOutput, CliErr
         require_person("the token of the host")?;
         let served = state.is_some_and(|state| state.page.is_some());
         let token = token(&home).filter(|_| served).ok_or_else(|| {
-            CliError::input(FailureKind::NoPage, "no host serves anything over HTTP")
-                .with_hint("`cellist serve --port 8080` and `cellist open` do")
+            CliError::input(FailureKind::NoPage, "no host is serving HTTP")
+                .with_hint("run `cellist serve --port 8080` or `cellist open`")
         })?;
         return Ok(CommandOutput::new(format!("{token}\n"), json!({ "token": token })));
     }
     let text = match &state {
         Some(state) => for_people(state, &home),
-        None => "No host is running. One starts when it is needed, as with `cellist exec --session NAME`.\n"
+        None => "No host is running. One starts on demand, for example with `cellist exec --session NAME`.\n"
             .into(),
     };
     let mut json = state.as_ref().map_or_else(|| json!({}), to_json);
@@ -83,7 +83,7 @@ fn for_people(state: &HostState, home: &Home) -> String {
     };
     match version == VERSION {
         true => row("version", version),
-        false => row("version", &format!("{version}, where this command is {VERSION}")),
+        false => row("version", &format!("{version} (this command is {VERSION})")),
     }
     row("home", &home.path().display());
     match busy {
@@ -97,11 +97,11 @@ fn for_people(state: &HostState, home: &Home) -> String {
     row("clients", clients);
     if let Some(port) = page {
         row("page", &format_args!("http://127.0.0.1:{port}/"));
-        row("mcp", &format_args!("http://127.0.0.1:{port}/mcp, with what `cellist status --token` prints"));
+        row("mcp", &format_args!("http://127.0.0.1:{port}/mcp, token: `cellist status --token`"));
     }
     if let Some(log) = log {
         row("log", &log.display());
     }
-    row("leaves", &if *background { "when nobody needs it" } else { "when it is stopped" });
+    row("exits", &if *background { "when no longer needed" } else { "when stopped" });
     text
 }

@@ -20,7 +20,7 @@ use crate::spinner::Spinner;
 pub(crate) struct StopArgs {}
 
 pub(crate) fn stop_host(_: StopArgs) -> Result<CommandOutput, CliError> {
-    let waiting = Spinner::new("the host ends");
+    let waiting = Spinner::new("stopping the host");
     let stopped = host::block_on(async { Ok(host::user_host().stop().await?) })?;
     drop(waiting);
     Ok(match stopped {
@@ -38,8 +38,9 @@ pub(crate) fn stop_host(_: StopArgs) -> Result<CommandOutput, CliError> {
             CommandOutput::new(format!("Stopped the host (process {}){with}.\n", state.pid), json)
         }
         Stopped::Killed { pid } => {
-            let text =
-                format!("The host (process {pid}) did not answer and was killed, and its kernels with it.\n");
+            let text = format!(
+                "The host (process {pid}) did not respond; it was killed together with its kernels.\n"
+            );
             CommandOutput::new(text, json!({ "stopped": true, "killed": true, "pid": pid }))
         }
     })

@@ -53,13 +53,12 @@ pub(crate) fn change_trust(arguments: TrustArgs) -> Result<CommandOutput, CliErr
 
 fn trust(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<CommandOutput, CliError> {
     let folder = match named {
-        Some(_) => working_folder(named).map_err(|error| error.with_hint("name a folder that exists"))?,
+        Some(_) => working_folder(named).map_err(|error| error.with_hint("pass an existing folder"))?,
         None => working_folder(None)?,
     };
     let project = Project::find(&folder, &Variables::of_process(), home).ok_or_else(|| {
-        let message =
-            format!("{}: there is no .cellist here or above, so there is nothing to trust", folder.display());
-        CliError::input(FailureKind::NothingToTrust, message).with_hint("name the folder of a project")
+        let message = format!("{}: nothing to trust: no .cellist folder here or above", folder.display());
+        CliError::input(FailureKind::NothingToTrust, message).with_hint("pass a project folder")
     })?;
     let items = items(&project)?;
     let own = project.own();
@@ -93,7 +92,7 @@ fn remove(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<CommandO
     let real = whole.canonicalize().unwrap_or_else(|_| whole.clone());
     let folder = project.as_ref().map_or(real.as_path(), Project::folder);
     let was = ledger.remove(folder)?;
-    let what = if was { "is not trusted any more" } else { "was not trusted" };
+    let what = if was { "is no longer trusted" } else { "was not trusted" };
     let text = format!("{} {what}.\n", folder.display());
     Ok(CommandOutput::new(text, json!({ "folder": folder.to_string_lossy(), "removed": was })))
 }
@@ -108,7 +107,7 @@ fn list(ledger: &Ledger, home: &Home) -> CommandOutput {
         text.push_str(&format!(
             "{}{}\n",
             page.folder,
-            if here.is_none() { " (not there any more)" } else { "" }
+            if here.is_none() { " (no longer exists)" } else { "" }
         ));
         let mut states = Vec::new();
         for name in page.names() {
@@ -139,6 +138,6 @@ fn list(ledger: &Ledger, home: &Home) -> CommandOutput {
 impl From<TrustError> for CliError {
     fn from(error: TrustError) -> CliError {
         CliError::new(FailureKind::CannotSave, Exit::NotSaved, error.to_string())
-            .with_hint("set CELLIST_HOME to a folder that you can write to")
+            .with_hint("set CELLIST_HOME to a writable folder")
     }
 }

@@ -47,7 +47,7 @@ pub(crate) fn undo_changes(arguments: UndoArgs) -> Result<CommandOutput, CliErro
         handle.undo(wanted).map_err(|error| {
             let error = CliError::from(error);
             if error.kind == FailureKind::NothingToUndo {
-                error.with_hint(format!("`cellist history {}` lists what can be taken back", path.display()))
+                error.with_hint(format!("run `cellist history {}` to list the entries", path.display()))
             } else {
                 error
             }
@@ -55,7 +55,7 @@ pub(crate) fn undo_changes(arguments: UndoArgs) -> Result<CommandOutput, CliErro
     handle.keep(&notebook);
     let mut text = String::new();
     for entry in &entries {
-        text.push_str(&format!("Took back {} ({}): {}\n", entry.number, entry.actor.name, told(entry)));
+        text.push_str(&format!("Undid {} ({}): {}\n", entry.number, entry.actor.name, told(entry)));
     }
     let json = json!({
         "path": path.to_string_lossy(),

@@ -76,7 +76,7 @@ pub(crate) fn view_notebook(arguments: ViewArgs) -> Result<CommandOutput, CliErr
         let shown = viewing.show(reach.client()).await;
         reach.close().await;
         shown?.map_err(|error| {
-            CliError::new(FailureKind::Terminal, Exit::NotSaved, format!("the terminal: {error}"))
+            CliError::new(FailureKind::Terminal, Exit::NotSaved, format!("terminal error: {error}"))
         })
     })?;
     Ok(CommandOutput::new("", json!({})))
@@ -88,7 +88,7 @@ pub(crate) fn require_terminal(command: &str) -> Result<(), CliError> {
         return Ok(());
     }
     Err(CliError::input(FailureKind::NoTerminal, format!("`cellist {command}` needs a terminal"))
-        .with_hint("`cellist read` prints a notebook, and `cellist exec --session` runs code in a session"))
+        .with_hint("use `cellist read` to print a notebook, or `cellist exec --session` to run code"))
 }
 
 /// How code is run from a screen: without a limit, watched by someone.

@@ -17,12 +17,9 @@ use crate::{allocation, edit_report};
 
 /// Write a notebook from cell-marked text
 ///
-/// The text has the format that `cellist read` prints:
-///
-/// - A marker with a number (`cell:3`) keeps that cell and gives it the source below.
-/// - A marker without a number adds a cell.
-/// - Cells without a marker are deleted.
-/// - Cells are stored in the order of the text.
+/// The text has the format that `cellist read` prints. A marker with a number (`cell:3`) keeps that cell and gives
+/// it the source below. A marker without a number adds a cell. Cells without a marker are deleted. The order of
+/// the text becomes the order of the cells.
 ///
 /// Unchanged text leaves the file unchanged, byte for byte. A notebook that does not exist is created.
 ///
@@ -90,7 +87,8 @@ fn write_text(
 fn refused(error: &notebook::Error) -> CliError {
     match error {
         notebook::Error::BadMarker { found, .. } if found.starts_with(OUTPUT_MARKER) => {
-            CliError::asked(error).with_hint("this is what `read --outputs` prints: read it without")
+            CliError::asked(error)
+                .with_hint("text from `read --outputs` cannot be written; read it without --outputs")
         }
         _ => CliError::asked(error),
     }

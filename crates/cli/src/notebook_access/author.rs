@@ -34,8 +34,8 @@ pub(crate) fn author() -> Author {
 pub(crate) fn require_person(what: &str) -> Result<(), CliError> {
     match author().actor.kind {
         ActorKind::Agent => {
-            Err(CliError::input(FailureKind::OnlyAPerson, format!("{what} is for a person alone"))
-                .with_hint("a person runs this command, without CELLIST_AGENT"))
+            Err(CliError::input(FailureKind::OnlyAPerson, format!("{what} is not available to agents"))
+                .with_hint("ask a person to run this command, with CELLIST_AGENT unset"))
         }
         _ => Ok(()),
     }

@@ -42,9 +42,9 @@ impl PathTarget {
         }
         let path = self.path.display();
         let message = if self.path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".ipynb")) {
-            format!("{path}: the name of a notebook has something before .ipynb")
+            format!("{path}: missing file name before .ipynb")
         } else {
-            format!("{path}: the name of a notebook ends in .ipynb")
+            format!("{path}: a notebook's name must end in .ipynb")
         };
         Err(CliError::input(FailureKind::InvalidName, message))
     }
@@ -52,7 +52,7 @@ impl PathTarget {
     /// The error of a command that cannot work on some lines or on one cell.
     pub(crate) fn not_whole(&self, command: &str) -> CliError {
         let path = self.path.display();
-        let message = format!("{path}: `{command}` takes the whole notebook, or {path}:raw");
+        let message = format!("{path}: `{command}` works on the whole notebook or on {path}:raw");
         CliError::input(FailureKind::InvalidSelector, message)
             .with_hint("to change one cell, use `cellist cell edit`")
     }

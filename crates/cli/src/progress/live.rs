@@ -75,7 +75,7 @@ impl LiveView {
         self.frame = self.frame.wrapping_add(1);
         let remark = match (step.count, step.count - step.position - 1) {
             (1, _) => None,
-            (_, 0) => Some("the last one".to_owned()),
+            (_, 0) => Some("last cell".to_owned()),
             (_, more) => Some(format!("{more} more")),
         };
         let ansi = if self.paint.is_on() { Ansi::KeepColour } else { Ansi::Remove };

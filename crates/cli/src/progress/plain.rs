@@ -21,7 +21,7 @@ pub(super) fn opening(step: &Step, paint: Paint) -> String {
 pub(super) fn closing(report: &CellReport, paint: Paint) -> String {
     let time = spoken(Duration::from_millis(report.report.duration_ms));
     let word = match report.report.status {
-        Status::Error if report.may_fail => "failed, as it may",
+        Status::Error if report.may_fail => "failed (allowed)",
         status => status.word(),
     };
     let text = report.report.text.trim_end_matches('\n');

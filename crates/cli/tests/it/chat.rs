@@ -103,11 +103,7 @@ fn code_is_not_run_where_nobody_can_be_asked_unless_that_was_allowed() {
     let bed = Bed::new(&["x = 1"], [run(), Said::text(&["No."]), run(), Said::text(&["It is 42."])]);
     let ran = bed.ask(&["run it"]);
     assert_eq!((ran.exit, text(&ran)), (0, "No.\n".to_owned()), "{}", ran.err);
-    assert!(
-        ran.err.contains("nobody is there to be asked") && bed.desk.sources() == ["x = 1"],
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("because it needs approval") && bed.desk.sources() == ["x = 1"], "{}", ran.err);
     let told = bed.ask(&["run it", "--yes", "--json"]).json();
     assert_eq!(told["calls"][0]["is_failure"], false, "{told}");
     assert!(told["calls"][0]["result"].as_str().unwrap().contains("42"), "{told}");
@@ -174,7 +170,7 @@ fn a_file_that_other_programs_run_is_named_on_the_terminal_and_changes_only_afte
     let mut screen = Terminal::start(&bed.command(&["--yes"]), (200, 40));
     screen.wait_for("agent>");
     screen.keys("write the tasks\r");
-    let shown = screen.wait_for("Change this file? [y] yes, in this conversation, [n] no:");
+    let shown = screen.wait_for("Change this file? [y] yes, for this conversation, [n] no:");
     let named = format!("other programs run or obey {}", file.display());
     assert!(shown.contains(&named) && shown.contains("first") && !shown.contains("Run this?"), "{shown}");
     screen.keys("n\r");
@@ -283,7 +279,7 @@ fn messages_are_written_with_all_that_a_line_editor_has() {
     screen.keys("begun");
     screen.wait_for("ask> begun");
     screen.keys("\u{3}\u{3}");
-    screen.wait_for("Ctrl-D leaves");
+    screen.wait_for("press Ctrl-D to quit");
     screen.keys("\u{4}");
     let (exit, ended) = screen.end();
     assert_eq!(exit, 0, "{}", ended.raw);
@@ -348,7 +344,7 @@ fn ctrl_c_withdraws_a_message_that_waits_and_the_other_answer_goes_on() {
     });
     // The same where one message is sent by a command.
     let mut third = bed.screen(&["three"]);
-    third.wait_for("place 1 in the queue");
+    third.wait_for("position 1 in the queue");
     third.keys("\u{3}");
     let (exit, ended) = third.end();
     assert_eq!(exit, 130, "{}", ended.raw);
@@ -375,7 +371,7 @@ fn what_answers_left_running_is_interrupted_by_a_word() {
     let mut screen = bed.screen(&["--yes"]);
     screen.wait_for("agent>");
     screen.keys("/stop\r");
-    screen.wait_for("nothing that an answer has begun still runs");
+    screen.wait_for("no code from an answer is running");
     screen.keys("run it\r");
     wait_until("the code runs", || begun.exists());
     screen.keys("\u{3}");

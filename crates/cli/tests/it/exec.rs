@@ -182,7 +182,7 @@ fn a_folder_that_is_gone_is_named() {
     let script = format!("cd gone && rmdir ../gone && exec {} exec 1", env!("CARGO_BIN_EXE_cellist"));
     let ran = Ran::of(command.args(["-c", &script]));
     let refused = ran.refused(2);
-    assert!(refused.contains("the current folder does not exist any more"), "{refused}");
+    assert!(refused.contains("the current folder no longer exists"), "{refused}");
     assert!(refused.contains("--cwd"), "{refused}");
 }
 

@@ -14,7 +14,7 @@ fn opening_a_path_that_does_not_exist_makes_an_empty_notebook() {
     assert_eq!(again["made"], false, "{again}");
     assert_eq!(desk.read("fresh.ipynb"), first);
     let told = desk.run(&["open", "--no-browser", "other.ipynb"]).ok();
-    assert!(told.starts_with("Made other.ipynb: an empty notebook of format 4.5\n"), "{told}");
+    assert!(told.starts_with("Created other.ipynb: an empty notebook of format 4.5\n"), "{told}");
 }
 
 #[test]

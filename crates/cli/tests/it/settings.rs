@@ -75,8 +75,8 @@ fn every_setting_is_listed_with_its_value_and_where_that_comes_from() {
     chat.max_tokens         8192       default
     chat.exclude            []         default
 
-    PROJECT/.cellist/config.toml is read
-    USER/config.toml is read
+    PROJECT/.cellist/config.toml was read
+    USER/config.toml was read
     "#);
 }
 

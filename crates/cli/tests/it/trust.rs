@@ -45,7 +45,7 @@ fn modules_of_a_folder_run_only_when_it_is_trusted_and_replace_the_users_of_that
     assert!(err.contains("has changed since it was trusted, so this has no effect: modules/a.py"), "{err}");
 
     let said = desk.run(&["trust", "--remove", "p"]).ok();
-    assert!(said.ends_with("/p is not trusted any more.\n"), "{said}");
+    assert!(said.ends_with("/p is no longer trusted.\n"), "{said}");
     assert_eq!(exec(&desk, "p").0, "None the user\n");
 }
 
@@ -87,7 +87,7 @@ fn where_there_is_nothing_to_trust_it_is_said() {
     let said = desk.run(&["trust"]).refused(2);
     assert!(said.contains("there is no .cellist here or above"), "{said}");
     assert!(desk.run(&["trust", "gone"]).refused(2).contains("gone: no such folder"));
-    assert!(desk.run(&["trust", "gone"]).refused(2).trim_end().ends_with("hint: name a folder that exists"));
+    assert!(desk.run(&["trust", "gone"]).refused(2).trim_end().ends_with("hint: pass an existing folder"));
     desk.write(".cellist/config.toml", "output.max_lines = 5\n");
     assert!(desk.run(&["trust"]).ok().starts_with("Nothing in "));
     desk.write(".cellist/config.toml", "[output\n");

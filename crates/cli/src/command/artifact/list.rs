@@ -28,7 +28,7 @@ pub(super) fn list_artifacts(_: ArtifactListArgs) -> Result<CommandOutput, CliEr
         json!({ "folder": artifacts.folder().to_string_lossy(), "artifacts": rows }),
     );
     Ok(match rows.is_empty() {
-        true => answer.with_notices(vec!["there are no artifacts".into()]),
+        true => answer.with_notices(vec!["no artifacts".into()]),
         false => answer,
     })
 }
@@ -38,7 +38,7 @@ fn line(row: &ArtifactRow, paint: Paint) -> String {
     let state = match (row.is_being_written, row.is_whole) {
         (true, _) => "being written".to_owned(),
         (false, true) => ago(age.unwrap_or_default()),
-        (false, false) => format!("{}, not whole", ago(age.unwrap_or_default())),
+        (false, false) => format!("{}, incomplete", ago(age.unwrap_or_default())),
     };
     let lines = row.lines.map(|lines| format!(" · {}", counted(lines, "line"))).unwrap_or_default();
     let place = match (&row.origin.notebook, &row.origin.session) {

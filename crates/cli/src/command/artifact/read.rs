@@ -94,8 +94,8 @@ fn parse_lines(text: &str) -> Result<Vec<ArtifactRange>, CliError> {
     };
     match Selector::split(&format!(":{text}")) {
         Ok(Some((_, Selector::Lines(ranges)))) => Ok(ranges.iter().map(part).collect()),
-        _ => Err(CliError::input(FailureKind::InvalidSelector, format!("`{text}` are not lines"))
-            .with_hint("lines are given as 5-9, as 5- or as several: 5-9,30-44")),
+        _ => Err(CliError::input(FailureKind::InvalidSelector, format!("`{text}` is not a range of lines"))
+            .with_hint("use 5-9, 5- or several ranges: 5-9,30-44")),
     }
 }
 
@@ -188,9 +188,9 @@ fn search(
     let text: String = lines.collect();
     let (all, shown, total) = (found.matching_lines, found.hits.len(), found.total_lines);
     let said = match all {
-        0 => Some(format!("none of {total} lines matches")),
+        0 => Some(format!("no match in {total} lines")),
         _ if all > shown as u64 => {
-            Some(format!("{all} of {total} lines match and the first {shown} are shown: --max N shows more"))
+            Some(format!("{all} of {total} lines match, showing the first {shown}; use --max N for more"))
         }
         _ => None,
     };

@@ -42,7 +42,7 @@ pub(super) fn apply_batch(arguments: CellBatchArgs) -> Result<CommandOutput, Cli
     })?;
     let mut answer = perform(notebook, base, ResultShape::List, |_, _| Ok(operations.clone()))?;
     if answer.text.is_empty() {
-        answer.text = b"There is nothing to do.\n".to_vec();
+        answer.text = b"Nothing to do.\n".to_vec();
     }
     Ok(answer)
 }

@@ -39,9 +39,7 @@ enum InsertPosition {
 fn position(text: &str) -> Result<InsertPosition, String> {
     match text {
         "end" => Ok(InsertPosition::End),
-        _ => super::index(text)
-            .map(InsertPosition::At)
-            .map_err(|problem| format!("{problem}; the end is `end`")),
+        _ => super::index(text).map(InsertPosition::At).map_err(|problem| format!("{problem} or `end`")),
     }
 }
 

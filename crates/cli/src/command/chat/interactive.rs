@@ -17,16 +17,16 @@ use crate::output::CommandOutput;
 use crate::paint::{ColourMode, Ink, Paint, for_pipe, visible};
 use crate::spinner;
 
-const HELP: &str = "/mode ask|edit|agent  how far the model may go
-/undo                 takes back what the last answer changed in notebooks
-/stop                 interrupts what answers have left running
-/new                  begins a new conversation
-/quit                 leaves; so does Ctrl-D
-@other.ipynb          attaches a notebook
-#runNotebookCells     names a tool
-Tab                   completes commands, notebooks and tools
-Alt-Enter, Ctrl-J     a new line; Up and Down bring back what was sent
-Ctrl-C                stops an answer, or withdraws a message that waits";
+const HELP: &str = "/mode ask|edit|agent  set the model's mode
+/undo                 undo the last answer's changes to notebooks
+/stop                 interrupt code that answers left running
+/new                  start a new conversation
+/quit                 quit, as Ctrl-D does
+@other.ipynb          attach a notebook
+#runNotebookCells     name a tool
+Tab                   complete commands, notebooks and tools
+Alt-Enter, Ctrl-J     insert a line break; Up and Down recall messages
+Ctrl-C                stop the answer, or withdraw a waiting message";
 
 struct ChatScreen<'a> {
     client: &'a HostClient,
@@ -53,7 +53,7 @@ pub(super) async fn talk(
     let (name, told) = open(client, setup, is_new).await?;
     let (paint, typed) = (Paint::for_stdout(ColourMode::Auto), LineHistory::messages(&Home::from_env()));
     let console = Console::take(paint.is_on(), typed.list()).map_err(|error| {
-        CliError::new(FailureKind::Terminal, Exit::NoKernel, format!("the terminal: {error}"))
+        CliError::new(FailureKind::Terminal, Exit::NoKernel, format!("terminal error: {error}"))
     })?;
     let mut screen = ChatScreen {
         client,
@@ -86,7 +86,7 @@ impl ChatScreen<'_> {
             let line = match self.console.ask(&label, ways).await {
                 Entered::Words(line) => line,
                 Entered::Dropped => {
-                    self.say("Ctrl-D leaves");
+                    self.say("press Ctrl-D to quit");
                     continue;
                 }
                 Entered::Leave => return Ok(()),
@@ -98,7 +98,7 @@ impl ChatScreen<'_> {
                 "/new" => {
                     (self.name, self.from) = open(self.client, self.setup, true).await?;
                     self.turn = None;
-                    self.say("a new conversation");
+                    self.say("started a new conversation");
                 }
                 "/undo" => self.undo().await?,
                 "/stop" => self.interrupt().await?,
@@ -109,7 +109,7 @@ impl ChatScreen<'_> {
                     }
                 }
                 command if command.starts_with('/') && !command.contains(' ') => {
-                    self.say("there is no such command; /help lists all");
+                    self.say("unknown command; /help lists all");
                 }
                 words => {
                     // What cannot be kept can still be sent.
@@ -153,7 +153,7 @@ impl ChatScreen<'_> {
                     if let Some(message) = message.as_ref().filter(|_| !is_ours)
                         && withdraw(self.client, &self.name, message).await?
                     {
-                        self.say_below("your message was withdrawn; the answer to another one goes on");
+                        self.say_below("your message was withdrawn; the other answer continues");
                         return Ok(());
                     }
                     stops += 1;
@@ -166,15 +166,13 @@ impl ChatScreen<'_> {
             if mark.is_none()
                 && heard.waiting.iter().any(|waiting| Some(&waiting.message) == message.as_ref())
             {
-                self.say(
-                    "another answer is under way; yours comes after it, and Ctrl-C withdraws your message",
-                );
+                self.say("another answer is in progress; yours is next, and Ctrl-C withdraws your message");
             }
             // Where nothing is under way any more, there is nothing to wait for.
             mark = heard.answering.as_ref().map(|_| heard.mark);
             if heard.told.is_empty() && heard.answering.is_none() {
                 if message.is_some() {
-                    self.say_below("your message was withdrawn elsewhere");
+                    self.say_below("your message was withdrawn by another client");
                 }
                 return Ok(());
             }
@@ -190,7 +188,7 @@ impl ChatScreen<'_> {
                     }
                     Told::Ended { .. } if is_ours => {
                         if heard.runs_on {
-                            self.say("what was begun still runs; /stop interrupts it");
+                            self.say("code from this answer is still running; /stop interrupts it");
                         }
                         return Ok(());
                     }
@@ -209,7 +207,7 @@ impl ChatScreen<'_> {
     /// Asks whether code may run, or a file change.
     async fn decide(&mut self, call: &str, is_file: bool) -> Result<(), CliError> {
         let question = match is_file {
-            true => "Change this file? [y] yes, in this conversation, [n] no: ",
+            true => "Change this file? [y] yes, for this conversation, [n] no: ",
             false => "Run this? [y] once, [a] always for this notebook, [n] no: ",
         };
         let entered = self.console.decide(question).await;
@@ -232,7 +230,7 @@ impl ChatScreen<'_> {
         let stop = ChatAsk::Stop { chat: self.name.clone(), stop: Stop::Kernel };
         let said = match chat(self.client, stop).await? {
             ChatReply::Done(true) => "interrupted",
-            _ => "nothing that an answer has begun still runs",
+            _ => "no code from an answer is running",
         };
         self.say(said);
         Ok(())
@@ -240,7 +238,7 @@ impl ChatScreen<'_> {
 
     async fn undo(&mut self) -> Result<(), CliError> {
         let Some(turn) = self.turn.take() else {
-            self.say("there is no answer to take back");
+            self.say("no answer to undo");
             return Ok(());
         };
         match chat(self.client, ChatAsk::Undo { chat: self.name.clone(), turn: turn.clone() }).await {

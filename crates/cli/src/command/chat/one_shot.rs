@@ -53,12 +53,12 @@ pub(super) async fn answer(
         // Where nothing is under way any more, there is nothing to wait for.
         (from, mark) = (next, answering.as_ref().map(|_| now));
         if told.is_empty() && answering.is_none() {
-            record.aside("note: somebody has withdrawn the message before it was answered");
+            record.aside("note: the message was withdrawn by another client before it was answered");
             return record.end(setup, &Ending::Stopped, Usage::default());
         }
         let place = waiting.iter().position(|waiting| waiting.message == message).map_or(0, |at| at + 1);
         if place != before && place > 0 && format == OutputFormat::Text {
-            print_to_stderr(&format!("note: another answer is under way; place {place} in the queue"));
+            print_to_stderr(&format!("note: another answer is in progress; position {place} in the queue"));
         }
         before = place;
         for told in told {
@@ -68,9 +68,11 @@ pub(super) async fn answer(
             }
             if let Told::Question { id, path } = &told {
                 print_to_stderr(&match path {
-                    None => "note: code was not run: nobody is there to be asked; --yes allows it".to_owned(),
+                    None => {
+                        "note: code was not run because it needs approval; pass --yes to allow it".to_owned()
+                    }
                     Some(path) => format!(
-                        "note: {} was not changed: nobody is there to be asked; the setting tools.allow_writes allows it",
+                        "note: {} was not changed because it needs approval; allow it in tools.allow_writes",
                         visible(path)
                     ),
                 });
@@ -131,7 +133,7 @@ impl AnswerRecord {
             }
             Told::Again { message, .. } => {
                 self.text.truncate(self.settled);
-                self.aside(&format!("note: {message}; asked again"));
+                self.aside(&format!("note: {message}; retrying"));
             }
             Told::Ended { ending, usage } => {
                 self.settle();
@@ -174,9 +176,11 @@ impl AnswerRecord {
             }
         };
         let said = match ending {
-            Ending::TooLong => Some("note: the answer may not be longer: see chat.max_tokens"),
-            Ending::TooManySteps => Some("note: the answer had too many steps: see chat.max_steps"),
-            Ending::Refused => Some("note: the provider did not want to go on"),
+            Ending::TooLong => Some("note: the answer reached its maximum length; see chat.max_tokens"),
+            Ending::TooManySteps => {
+                Some("note: the answer reached the maximum number of steps; see chat.max_steps")
+            }
+            Ending::Refused => Some("note: the provider refused to continue"),
             Ending::Done | Ending::Stopped | Ending::Failed { .. } => None,
         };
         if let Some(said) = said {

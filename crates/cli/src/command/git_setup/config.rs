@@ -73,7 +73,7 @@ impl GitConfig {
                 if !top.status.success() {
                     return Err(CliError::input(
                         FailureKind::NoRepository,
-                        "this folder is not in a git repository",
+                        "the current folder is not in a git repository",
                     )
                     .with_hint("run `git init` first, or pass --global"));
                 }
@@ -89,7 +89,10 @@ impl GitConfig {
                     .map(PathBuf::from)
                     .or_else(|| folder("HOME").map(|home| Path::new(&home).join(".config")));
                 config.map(|config| config.join("git").join("attributes")).ok_or_else(|| {
-                    CliError::input(FailureKind::NoHome, "HOME is not set, so git has no global settings")
+                    CliError::input(
+                        FailureKind::NoHome,
+                        "HOME is not set, so git has no global configuration",
+                    )
                 })
             }
         }
@@ -109,17 +112,14 @@ impl GitConfig {
         Err(CliError::new(
             FailureKind::Git,
             Exit::NotSaved,
-            format!("git could not set {}: {problem}", arguments[1]),
+            format!("git cannot set {}: {problem}", arguments[1]),
         ))
     }
 
     fn ask(&self, arguments: &[&str]) -> Result<Output, CliError> {
         Command::new("git").args(arguments).output().map_err(|error| {
-            CliError::input(
-                FailureKind::NoGit,
-                format!("git does not start: {}", crate::error::reason(&error)),
-            )
-            .with_hint("install git, or check that it is on the PATH")
+            CliError::input(FailureKind::NoGit, format!("cannot start git: {}", crate::error::reason(&error)))
+                .with_hint("install git, or check that it is on the PATH")
         })
     }
 }

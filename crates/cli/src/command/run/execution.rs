@@ -70,11 +70,11 @@ impl PendingRun<'_> {
         let open = OpenNotebook::new(reach.client().clone(), runtime, path, file, author());
         let ran = open.wait(self.carry_out(&open, parameters, format));
         let rescued = open.wait(async {
-            let _waiting = Spinner::new("the kernel ends");
+            let _waiting = Spinner::new("stopping the kernel");
             reach.close().await
         });
         let mut report = ran?;
-        let kept = |path: PathBuf| format!("the notebook with its outputs is kept in {}", path.display());
+        let kept = |path: PathBuf| format!("the notebook and its outputs were saved to {}", path.display());
         report.notices.extend(rescued.into_iter().map(kept));
         Ok(answer(report, self.paint))
     }
@@ -225,7 +225,7 @@ impl PendingRun<'_> {
             cells.sort_by_key(|cell| notebook.position(cell));
         }
         if let Some(why) = why_nothing(&notebook, &cells) {
-            notices.push(format!("there was nothing to run: {why}"));
+            notices.push(format!("nothing to run: {why}"));
         }
         let max_output = self.settings.notebook.max_output.filter(|_| !self.arguments.full_outputs);
         let run = NotebookRun {
@@ -261,9 +261,8 @@ impl PendingRun<'_> {
     fn gone(&self, error: CliError) -> CliError {
         let error = error.about(&self.arguments.notebook.display().to_string());
         match error.kind {
-            FailureKind::HostLost => error.with_hint(
-                "the notebook has what was saved until then, and the kernel is gone; run it again",
-            ),
+            FailureKind::HostLost => error
+                .with_hint("the kernel is lost; the notebook has the outputs saved until then; run it again"),
             _ => error,
         }
     }

@@ -36,16 +36,15 @@ pub(super) fn interrupt_session(
     };
     let id = &which.id;
     let (text, state, execution) = match interruption {
-        Interruption::NothingRan => (format!("Nothing runs in session {id}.\n"), None, None),
+        Interruption::NothingRan => (format!("Nothing is running in session {id}.\n"), None, None),
         Interruption::Kept => (format!("Interrupted session {id}.\n"), Some(KernelState::Kept), None),
         Interruption::Lost => {
-            let text = format!("Session {id} did not stop: its kernel was killed, and its state is lost.\n");
+            let text = format!("Session {id} did not stop: its kernel was killed and its state is lost.\n");
             (text, Some(KernelState::Lost), None)
         }
         Interruption::NotStopped(execution) => {
-            let text = format!(
-                "Session {id} was interrupted and has not stopped yet: still running as execution {execution}.\n"
-            );
+            let text =
+                format!("Session {id} was interrupted but is still running, as execution {execution}.\n");
             (text, Some(KernelState::Unknown), Some(execution))
         }
     };

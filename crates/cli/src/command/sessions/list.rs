@@ -34,7 +34,7 @@ pub(super) fn list_sessions(_: SessionsListArgs) -> Result<CommandOutput, CliErr
     let rows: Vec<Value> = sessions.iter().map(to_json).collect();
     let answer = CommandOutput::new(text, json!({ "sessions": rows }));
     Ok(match sessions.is_empty() {
-        true => answer.with_notices(vec!["there are no sessions".into()]),
+        true => answer.with_notices(vec!["no sessions".into()]),
         false => answer,
     })
 }
@@ -47,10 +47,10 @@ fn row(session: &SessionView) -> Vec<String> {
     let state = match session.state {
         SessionState::Starting => "starting",
         SessionState::Idle => "idle",
-        SessionState::Busy if session.is_stuck => "busy, does not stop",
+        SessionState::Busy if session.is_stuck => "busy, not stopping",
         SessionState::Busy => "busy",
-        SessionState::Silent => "does not answer",
-        SessionState::Dead => "without a kernel",
+        SessionState::Silent => "not responding",
+        SessionState::Dead => "no kernel",
     };
     let state = match session.queued {
         0 => state.to_owned(),

@@ -19,7 +19,7 @@ pub(super) fn list(home: &Home) -> Result<CommandOutput, CliError> {
     let browsers = ask(Request::Browsers)?.unwrap_or_else(|| cellist_serve::browsers(home));
     let json = json!({ "browsers": browsers.iter().map(to_json).collect::<Vec<_>>() });
     if browsers.is_empty() {
-        let notices = vec!["no browser was let in".to_owned()];
+        let notices = vec!["no browser is signed in".to_owned()];
         return Ok(CommandOutput::new("", json).with_notices(notices));
     }
     Ok(CommandOutput::new(table(&COLUMNS, browsers.iter().map(row)), json))

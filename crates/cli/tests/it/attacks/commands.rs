@@ -177,7 +177,7 @@ fn each_path_of_each_command_is_held_to_the_table_for_an_agent() {
                     executed.iter().for_each(|path| check(path, "tools.allow_writes"));
                 }
             }
-            Uses::Person => check("nb.ipynb", "is for a person alone"),
+            Uses::Person => check("nb.ipynb", "is not available to agents"),
             Uses::Nothing => {}
         }
     }

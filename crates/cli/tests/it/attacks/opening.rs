@@ -133,9 +133,9 @@ fn another_user_who_watches_all_command_lines_does_not_get_the_link() {
     let refused = desk.run(&["revoke", "00000000"]).refused(2);
     assert!(refused.contains("status --browsers"), "{refused}");
     let told = desk.run(&["revoke", &id]).ok();
-    assert_eq!(told, format!("Ended {id} (Firefox 144 on Linux)\n"));
+    assert_eq!(told, format!("Signed out {id} (Firefox 144 on Linux)\n"));
     assert_eq!(desk.json(&["status", "--browsers"])["browsers"], serde_json::json!([]));
-    assert_eq!(desk.run(&["revoke", "--all"]).ok(), "No browser was let in.\n");
+    assert_eq!(desk.run(&["revoke", "--all"]).ok(), "No browser is signed in.\n");
 }
 
 #[test]

@@ -220,7 +220,7 @@ fn an_agent_in_a_shell_reaches_what_other_agents_reach_and_a_person_all_of_it() 
         assert!(refused(words).contains("tools.allow_writes"), "{words:?}");
     }
     for words in [&["trust"][..], &["status", "--token"], &["git-setup"], &["open"], &["revoke", "--all"]] {
-        assert!(refused(words).contains("is for a person alone"), "{words:?}");
+        assert!(refused(words).contains("is not available to agents"), "{words:?}");
     }
     assert!(desk.text(".github/nb.ipynb").contains('x') && !desk.path().join(".git/new.ipynb").exists());
     // What a person does is theirs, and so is an agent's ordinary work.
