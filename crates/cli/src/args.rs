@@ -1,4 +1,4 @@
-//! The command line as a whole: which commands there are, and what holds for all of them.
+//! The command line: all commands and the global options.
 
 use cellist_settings::Home;
 use clap::{Parser, Subcommand};
@@ -88,11 +88,11 @@ impl Cli {
         if self.json { OutputFormat::Json } else { OutputFormat::Text }
     }
 
-    /// Says on standard error when other users can reach the state folder.
+    /// Warns on standard error if other users can access the state folder.
     pub(crate) fn warn_about_exposed_state(&self) {
         let uses_none =
             matches!(self.command, CliCommand::Guard(_) | CliCommand::Completions(_) | CliCommand::Man(_));
-        // The doctor tells it in its own words.
+        // `doctor` reports it as a check.
         if uses_none || matches!(self.command, CliCommand::Doctor(_)) {
             return;
         }

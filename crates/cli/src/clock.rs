@@ -1,4 +1,4 @@
-//! Times as people read and write them.
+//! Durations in arguments and output.
 
 use std::time::Duration;
 
@@ -16,10 +16,10 @@ pub(crate) fn ago(time: Duration) -> String {
     format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
 }
 
-/// More than anyone waits, and little enough to be added to any time.
+/// A practically unlimited time that can be added to any instant.
 const ALWAYS: f64 = 1e9;
 
-/// A number of seconds, whole or with a fraction.
+/// Parses a number of seconds, whole or with a fraction.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     let valid = "expected a number of seconds, such as 30 or 0.5";
     let seconds: f64 = text.trim().parse().map_err(|_| valid.to_owned())?;
@@ -32,7 +32,7 @@ pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds.min(ALWAYS)).map_err(|_| valid.to_owned())
 }
 
-/// The same for a limit that is not moved to where it makes sense, and so must be more than nothing.
+/// Parses a time limit, which must be more than 0 seconds.
 pub(crate) fn some_seconds(text: &str) -> Result<Duration, String> {
     seconds(text).and_then(|time| match time.is_zero() {
         true => Err("a time limit must be more than 0 seconds".to_owned()),

@@ -1,4 +1,4 @@
-//! What became of a notebook's cells, for the commands that take cell-marked text.
+//! The output of commands that change a notebook by cell-marked text or JSON.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::allocation;
 use crate::output::CommandOutput;
 
-/// The answer of a command that wrote, or found nothing to write.
+/// The output of a command that applied an edit.
 pub(crate) fn for_edit(path: &Path, changed: Changed<EditResult>) -> CommandOutput {
     let Changed { value, notebook, revision, written, notices: more } = changed;
     let EditResult { applied, mut notices, .. } = value;
@@ -43,7 +43,7 @@ pub(crate) fn for_edit(path: &Path, changed: Changed<EditResult>) -> CommandOutp
     CommandOutput::new(text, json).with_notices(notices)
 }
 
-/// The answer of a command that replaced the file's JSON.
+/// The output of a command that replaced the file's JSON.
 pub(crate) fn for_overwrite(path: &Path, changed: Changed<()>) -> CommandOutput {
     let Changed { notebook, revision, written, notices, .. } = changed;
     let json = json!({

@@ -1,4 +1,4 @@
-//! What a person has in front of them, as flags say it or an editor has reported it.
+//! The editor's state: notebooks and cells from flags, or from the editor's last report to the host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::kernel::KernelFlags;
 use crate::notebook_access::files;
 use crate::settings::settings_in;
 
-/// What is open, attached and selected.
+/// Flags for the active and attached notebooks and the selection.
 #[derive(Args, Debug)]
 pub(crate) struct EditorFlags {
     /// A notebook attached to the conversation; may be repeated
@@ -40,14 +40,13 @@ pub(crate) struct EditorFlags {
     pub(crate) mode: Mode,
 }
 
-/// How far an agent may go.
 pub(crate) fn mode(word: &str) -> Result<Mode, UnknownMode> {
     word.parse()
 }
 
 impl EditorFlags {
-    /// What they say; where they say nothing, what an editor has reported to the host. `also` are notebooks that were
-    /// attached some other way.
+    /// The state from the flags; without flags, the editor's last report to the host. `also` are notebooks
+    /// attached in another way.
     pub(crate) fn editor(&self, also: &[PathBuf]) -> Result<EditorState, CliError> {
         let says_nothing = self.attach.is_empty() && self.active.is_none();
         if says_nothing && let Some(Reply::Editor(editor)) = ask_host(Request::Editor(None)) {
@@ -67,7 +66,7 @@ impl EditorFlags {
         })
     }
 
-    /// The state of the notebook that is worked on, if one is. Cells that were named must be there.
+    /// The context of the active notebook, if notebook mode is on. The selected cells must exist.
     pub(crate) fn context(&self, editor: &EditorState) -> Result<Option<ContextTold>, CliError> {
         if let Some(path) = editor.notebook() {
             let selection = self.selection();
@@ -86,11 +85,10 @@ impl EditorFlags {
     }
 }
 
-/// The state of the notebook that is worked on, if one is: as the host knows it where one is running, else as the file
-/// has it.
+/// The context of the active notebook, if notebook mode is on: from the host if it runs, else from the file.
 fn context(editor: &EditorState) -> Result<Option<ContextTold>, CliError> {
     let Some(path) = editor.notebook() else { return Ok(None) };
-    // A person may have reported a notebook that agents must not see.
+    // The editor may have reported a notebook that agents must not read.
     files::check_look(path)?;
     let redaction = redaction()?;
     let request = Request::Context { editor: Box::new(editor.clone()), redaction: redaction.clone() };
@@ -103,7 +101,7 @@ fn context(editor: &EditorState) -> Result<Option<ContextTold>, CliError> {
     Ok(Some(ContextTold { json: json!(context), text: context.text() }))
 }
 
-/// What no model reads, as for the agents that are started here.
+/// The redaction of secrets, as for agents started here.
 fn redaction() -> Result<Redaction, CliError> {
     let settings = settings_in(&working_folder(None)?, &[])?;
     let mut environment = KernelFlags::default().environment();
@@ -112,15 +110,15 @@ fn redaction() -> Result<Redaction, CliError> {
     Ok(redaction)
 }
 
-/// What the host answers, where one is running and can be asked. None is started for it.
+/// The host's reply, if a host is running. Does not start one.
 fn ask_host(request: Request) -> Option<Reply> {
-    // Mostly nobody has registered, and this look is all that it costs.
+    // Usually no host has registered, and this check is cheap.
     Host::place(&Home::from_env()).said::<Address>()?;
     let runtime = Builder::new_current_thread().enable_all().build().ok()?;
     runtime.block_on(async { HostClient::attach(&user_host()).await.ok()?.ask(request).await.ok() })
 }
 
-/// Why no notebook is worked on, for people.
+/// The reason that notebook mode is off.
 pub(crate) fn notebook_mode_off_reason(editor: &EditorState) -> &'static str {
     match (editor.attached.is_empty(), &editor.active) {
         (true, None) => "Notebook mode is off: no notebook is attached or active.",
@@ -130,7 +128,7 @@ pub(crate) fn notebook_mode_off_reason(editor: &EditorState) -> &'static str {
     }
 }
 
-/// The file itself, which an agent may look at.
+/// The canonical path of a file that agents may read.
 pub(crate) fn real(path: &Path) -> Result<PathBuf, CliError> {
     files::check_look(path)?;
     fs::canonicalize(path).map_err(|error| CliError::unreadable(path, &error))

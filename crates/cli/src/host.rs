@@ -1,4 +1,4 @@
-//! The way from a command to the host of this user, or to what stands in for it.
+//! Access to the user's host, or to a service in this process.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -22,12 +22,11 @@ use crate::spinner::Spinner;
 /// The version that hosts and their clients compare.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The host of this user, running or not.
 pub(crate) fn user_host() -> Host {
     Host::of(&Home::from_env(), VERSION)
 }
 
-/// Our own binary, as a host in the background.
+/// Starts this binary as a background host.
 pub(crate) fn starter() -> Result<Starter, CliError> {
     let program = std::env::current_exe().map_err(|error| {
         CliError::new(
@@ -44,8 +43,8 @@ pub(crate) fn host_guard() -> Guard {
     guard().with_log(|line| cellist_serve::note(line))
 }
 
-/// A service in this process, whose kernels end with it; one that remembers tells the next what was lost. Needs a
-/// runtime.
+/// A service in this process, whose kernels end with it. One that `remembers` reports lost sessions to its
+/// successor. Needs a runtime.
 pub(crate) fn service(home: &Home, settings: &Settings, remembers: bool) -> HostService {
     let guard = if remembers { host_guard() } else { guard() };
     let mut means = Means::local(guard, Some(kernel_log::trace()), home.clone(), artifacts(settings));
@@ -56,7 +55,7 @@ pub(crate) fn service(home: &Home, settings: &Settings, remembers: bool) -> Host
     if remembers { service } else { service.logging_stages(kernel_log::stages()) }
 }
 
-/// Sessions for one command that runs code, on this thread. Needs a runtime.
+/// Sessions for one command that runs code on this thread. Needs a runtime.
 pub(crate) fn sessions_for_run(settings: &Settings) -> Sessions {
     let mut means = Means::local(guard(), Some(kernel_log::trace()), Home::from_env(), artifacts(settings));
     means.workplace = Workplace::Shared;
@@ -69,7 +68,7 @@ fn service_for_run(settings: &Settings) -> HostService {
     HostService::new(sessions, documents, artifacts(settings)).logging_stages(kernel_log::stages())
 }
 
-/// A service for this process alone, whose code can call tools.
+/// A service for this process only, whose code can call tools.
 pub(crate) async fn service_here(settings: &Settings) -> HostService {
     let service = service(&Home::from_env(), settings, false);
     if let Err(error) = cellist_serve::bridge::open(&service).await {
@@ -78,15 +77,16 @@ pub(crate) async fn service_here(settings: &Settings) -> HostService {
     service
 }
 
-/// A way to whoever keeps sessions.
+/// A client of the host, or of a service in this process.
 pub(crate) struct HostAccess {
     client: HostClient,
-    /// The service, where that is in this process.
+    /// The service, if it is in this process.
     here: Option<HostService>,
 }
 
 impl HostAccess {
-    /// To the host, which is started if need be; or to this process alone. The flags decide on kernels. Needs a runtime.
+    /// Connects to the host, starting it if necessary, or to a service in this process. The flags select
+    /// kernels. Needs a runtime.
     pub(crate) async fn open(
         standalone: bool,
         settings: &Settings,
@@ -100,7 +100,7 @@ impl HostAccess {
         Ok(HostAccess { client, here: None })
     }
 
-    /// To this process alone, for one command that runs code. Needs a runtime.
+    /// Connects to a service in this process, for one command that runs code. Needs a runtime.
     pub(crate) fn for_run(settings: &Settings, flags: &KernelFlags) -> HostAccess {
         HostAccess::of(service_for_run(settings), flags)
     }
@@ -124,25 +124,25 @@ impl HostAccess {
     }
 }
 
-/// The environment as the host gets it: without secrets.
+/// The environment for the host, without secrets.
 pub(crate) fn to_send(settings: &Settings, flags: &KernelFlags) -> ClientEnvironment {
     let mut environment = flags.environment();
     let _ = environment.withhold(settings);
     environment
 }
 
-/// The host, which is started if need be.
+/// Connects to the host, starting it if necessary.
 pub(crate) async fn attach_or_start() -> Result<HostClient, CliError> {
     let _waiting = Spinner::new("starting the host");
     Ok(HostClient::attach_or_start(&user_host(), &starter()?).await?)
 }
 
-/// An answer to something that was not asked.
+/// A reply that does not match the request.
 pub(crate) fn unexpected(reply: &Reply) -> CliError {
     cellist_host::Error::Unexpected(Box::new(reply.clone())).into()
 }
 
-/// Runs what a command has to wait for. What still waits in a thread when it is done is left behind.
+/// Runs a future to completion. Blocking tasks that still run are abandoned.
 pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =

@@ -1,4 +1,4 @@
-//! Content that a command is given in a file or on standard input.
+//! Input of a command, from a file or standard input.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -9,10 +9,9 @@ use cellist_notebook as notebook;
 use crate::error::{CliError, FailureKind};
 use crate::notebook_access::files;
 
-/// No cell and no notebook is this large; something endless was piped in.
+/// Larger input is certainly a mistake, such as an endless pipe.
 const LARGEST: u64 = 512 * 1024 * 1024;
 
-/// Where content comes from.
 #[derive(Clone, Debug)]
 pub(crate) enum InputSource {
     /// A file.
@@ -22,7 +21,7 @@ pub(crate) enum InputSource {
 }
 
 impl InputSource {
-    /// A file by its name, where `-` means standard input, as no name does.
+    /// A file; `-` or no path is standard input.
     pub(crate) fn of_file(path: Option<PathBuf>) -> InputSource {
         match path {
             Some(path) if path != Path::new("-") => InputSource::File(path),
@@ -30,7 +29,7 @@ impl InputSource {
         }
     }
 
-    /// The content, whatever bytes it holds. `action` is what wants it.
+    /// Reads the raw bytes. `action` names the purpose in errors.
     pub(crate) fn bytes(&self, action: &'static str) -> Result<Vec<u8>, CliError> {
         match self {
             InputSource::File(path) => {
@@ -50,13 +49,13 @@ impl InputSource {
         }
     }
 
-    /// The content as text.
+    /// Reads UTF-8 text.
     pub(crate) fn text(&self, action: &'static str) -> Result<String, CliError> {
         notebook::utf8(self.bytes(action)?)
             .map_err(|error| CliError::input(FailureKind::InvalidText, error.to_string()).about(&self.name()))
     }
 
-    /// What to call it in messages.
+    /// The name of the source in messages.
     pub(crate) fn name(&self) -> String {
         match self {
             InputSource::File(path) => path.display().to_string(),
@@ -65,7 +64,7 @@ impl InputSource {
     }
 }
 
-/// What to say when there is no content for an action.
+/// The error for missing input.
 pub(crate) fn missing(action: &'static str) -> CliError {
     CliError::asked(&notebook::Error::MissingContent { action }).with_hint(match action {
         "write" => "pass a file, or pipe the text in",
@@ -74,9 +73,9 @@ pub(crate) fn missing(action: &'static str) -> CliError {
     })
 }
 
-/// All that a reader has, about `length` bytes, or nothing when that is too much.
+/// Reads everything, about `length` bytes; `None` if it is too large.
 fn read_bounded(reader: impl Read, length: u64) -> io::Result<Option<Vec<u8>>> {
-    // One more, so that its end can be seen without a larger buffer.
+    // One more byte, so that the end is detected without growing the buffer.
     let mut bytes = Vec::with_capacity(usize::try_from(length.min(LARGEST) + 1).unwrap_or_default());
     reader.take(LARGEST + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= LARGEST).then_some(bytes))

@@ -12,7 +12,7 @@ use crate::error::CliError;
 use crate::notebook_access::files;
 use crate::settings::settings_in;
 
-/// What is to run the code.
+/// Flags for the kernel's backend and environment.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct KernelFlags {
     /// How to run code; default: the python.backend setting
@@ -32,7 +32,7 @@ pub(crate) struct KernelFlags {
     set: Vec<String>,
 }
 
-/// Which kernel, where one in particular is meant.
+/// Flags for one particular kernel.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct KernelChoiceFlags {
     /// Use the kernel of this name; see `cellist kernels`
@@ -52,12 +52,11 @@ pub(crate) struct KernelChoiceFlags {
 }
 
 impl KernelChoiceFlags {
-    /// Whether one in particular is meant.
     pub(crate) fn is_given(&self) -> bool {
         self.kernel.is_some() || self.kernel_id.is_some()
     }
 
-    /// Whether another program has started the kernel.
+    /// Whether another program started the kernel.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.existing.is_some()
     }
@@ -89,7 +88,7 @@ enum BackendFlag {
 }
 
 impl KernelFlags {
-    /// Whether anything was said about what is to run the code.
+    /// Whether a flag affects the choice of the kernel.
     pub(crate) fn are_given(&self) -> bool {
         let KernelFlags { backend, python, gateway, pass_env, set } = self;
         let is_chosen = backend.is_some_and(|backend| backend != BackendFlag::Auto);
@@ -97,7 +96,7 @@ impl KernelFlags {
         is_chosen || is_set || python.is_some() || gateway.is_some() || !pass_env.is_empty()
     }
 
-    /// Whoever gave these flags, with the variables of this process.
+    /// The environment for kernels: these flags and the variables of this process.
     pub(crate) fn environment(&self) -> ClientEnvironment {
         ClientEnvironment {
             variables: Variables::of_process().into_list(),
@@ -128,7 +127,7 @@ impl From<BackendFlag> for BackendWish {
     }
 }
 
-/// As it is found from any folder; a bare name is looked up on `PATH`.
+/// An absolute path. A bare name is looked up on `PATH`.
 fn absolute(path: &Path) -> PathBuf {
     if path.components().count() > 1 || path.exists() {
         return std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -136,7 +135,7 @@ fn absolute(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Our own binary, in the role that outlives us.
+/// This binary as a guard, which outlives this process.
 pub(crate) fn guard() -> Guard {
     match std::env::current_exe() {
         Ok(program) => Guard::new(program, ["guard"]).with_ledger(Home::from_env().path().join("run")),

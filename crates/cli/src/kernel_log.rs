@@ -1,4 +1,4 @@
-//! Logs of a start on standard error: its stages with their times, and every message to and from a kernel.
+//! Debug logs on standard error: the stages of a kernel's start, and all messages to and from it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,12 +8,10 @@ use cellist_session::orders::StageLog;
 
 use crate::output::print_to_stderr;
 
-/// Prints the stages of a start.
 pub(crate) fn stages() -> StageLog {
     Arc::new(|line| print_to_stderr(line))
 }
 
-/// Prints messages.
 pub(crate) fn trace() -> Trace {
     let begun = Instant::now();
     Trace::new(move |line| {

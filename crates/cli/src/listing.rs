@@ -1,4 +1,4 @@
-//! Tables for people: as wide as what is in them, on a terminal no wider than that.
+//! Tables on standard output. On a terminal they fit its width.
 
 use std::io::{self, IsTerminal};
 
@@ -6,7 +6,7 @@ use cellist_tui::{Drawn, Side, Table, size, to_terminal, visible};
 
 use crate::paint::{ColourMode, Paint, own};
 
-/// A table for standard output. Without names for its columns it has no head.
+/// Formats a table; without `head` it has no header row.
 pub(crate) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let rows = rows.into_iter().map(|row| row.iter().map(|text| visible(text)).collect()).collect();
     let head = head.iter().map(|name| (*name).to_owned()).collect();

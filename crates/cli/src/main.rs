@@ -1,4 +1,4 @@
-//! The binary: takes the arguments apart, runs the command that they name, prints its answer.
+//! The binary: parses the command line, runs the command and prints its output.
 
 mod allocation;
 mod args;

@@ -1,4 +1,4 @@
-//! The notebooks that commands read and change: in the host or as files, and by whom.
+//! Access to notebooks, in the host or as files, and the author of changes.
 
 mod author;
 pub(crate) mod files;
@@ -15,7 +15,6 @@ use crate::host::user_host;
 pub(crate) use author::{author, require_person};
 pub(crate) use target::PathTarget;
 
-/// The flag that leaves the host out.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct StandaloneFlag {
     /// Use the file even if the notebook is open in the host
@@ -23,7 +22,7 @@ pub(crate) struct StandaloneFlag {
     standalone: bool,
 }
 
-/// The notebook at a path, for a command that reads or changes it and is done.
+/// Opens a notebook for a command that reads or changes it once.
 pub(crate) fn notebook(path: &Path, StandaloneFlag { standalone }: StandaloneFlag) -> NotebookHandle {
     allocation::preallocate();
     if standalone {
@@ -32,7 +31,7 @@ pub(crate) fn notebook(path: &Path, StandaloneFlag { standalone }: StandaloneFla
     NotebookHandle::find(&user_host(), files::store(), path, author())
 }
 
-/// The notebook at a path, if the host has it open.
+/// The notebook at a path, if it is open in the host.
 pub(crate) fn open_notebook(
     path: &Path,
     StandaloneFlag { standalone }: StandaloneFlag,

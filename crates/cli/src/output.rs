@@ -1,5 +1,5 @@
-//! What a command has to say, and the one place that says it. Standard output carries the answer, standard
-//! error everything else, and a reader that went away ends it quietly.
+//! The output of a command, and the functions that print it. Results go to standard output, everything else to
+//! standard error. A closed pipe is no error.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -9,25 +9,22 @@ use crate::error::{CliError, Exit};
 use crate::paint::{for_pipe, for_terminal};
 use crate::spinner;
 
-/// Whom an answer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputFormat {
-    /// Text, with notices beside it.
+    /// Text on standard output, notices on standard error.
     Text,
     /// One JSON object.
     Json,
 }
 
-/// The answer of a command.
+/// The result of a command in both formats.
 #[derive(Debug)]
 pub(crate) struct CommandOutput {
-    /// For people: printed as it is, on a terminal without anyone else's control characters.
+    /// Text for people. On a terminal, control characters of others are removed.
     pub(crate) text: Vec<u8>,
-    /// For programs.
     pub(crate) json: Value,
-    /// What to know besides; part of `json` already.
+    /// Notices for people; `json` contains them too.
     pub(crate) notices: Vec<String>,
-    /// The status to exit with.
     pub(crate) exit: Exit,
 }
 
@@ -36,7 +33,7 @@ impl CommandOutput {
         CommandOutput { text: text.into(), json, notices: Vec::new(), exit: Exit::Done }
     }
 
-    /// Adds what to know besides, for people and for programs.
+    /// Adds notices to both formats.
     pub(crate) fn with_notices(mut self, notices: Vec<String>) -> CommandOutput {
         if let Value::Object(object) = &mut self.json {
             object.insert("notices".into(), notices.clone().into());
@@ -51,7 +48,7 @@ impl CommandOutput {
     }
 }
 
-/// Prints what came of a command and gives the status to exit with.
+/// Prints the result of a command and returns the exit status.
 pub(crate) fn print_result(result: Result<CommandOutput, CliError>, format: OutputFormat) -> Exit {
     match result {
         Ok(answer) => {
@@ -66,7 +63,7 @@ pub(crate) fn print_result(result: Result<CommandOutput, CliError>, format: Outp
         }
         Err(error) => {
             match format {
-                // The status tells of the failure even where nobody reads the object.
+                // The exit status reports the failure even if printing fails.
                 OutputFormat::Json => drop(print_json(&error.to_json())),
                 OutputFormat::Text => print_to_stderr(&error.to_string()),
             }
@@ -75,7 +72,7 @@ pub(crate) fn print_result(result: Result<CommandOutput, CliError>, format: Outp
     }
 }
 
-/// Writes to standard output. On a terminal, names and texts of others cannot do anything to it.
+/// Writes to standard output. On a terminal, control characters of others are removed.
 pub(crate) fn print(text: &[u8]) -> io::Result<()> {
     match io::stdout().is_terminal() {
         true => print_raw(&for_terminal(text)),
@@ -83,12 +80,12 @@ pub(crate) fn print(text: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Writes lines that were drawn for the terminal, pictures and moves of the cursor included.
+/// Writes text drawn for the terminal, including images and cursor movements.
 pub(crate) fn print_drawn(text: &str) -> io::Result<()> {
     print_raw(&for_pipe(text.as_bytes()))
 }
 
-/// Writes to standard output. A reader that closed it has read enough.
+/// Writes to standard output, ignoring a closed pipe.
 fn print_raw(text: &[u8]) -> io::Result<()> {
     spinner::clear();
     let mut out = io::stdout().lock();
@@ -98,8 +95,7 @@ fn print_raw(text: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Writes one or more lines to standard error; where that is closed, nobody is there to be told. On a terminal, names and texts
-/// of others cannot do anything to it.
+/// Writes lines to standard error, ignoring failures. On a terminal, control characters of others are removed.
 pub(crate) fn print_to_stderr(line: &str) {
     spinner::clear();
     let mut err = io::stderr().lock();
@@ -113,7 +109,7 @@ pub(crate) fn print_to_stderr(line: &str) {
 fn print_json(value: &Value) -> io::Result<()> {
     let mut text = serde_json::to_vec(value).map_err(io::Error::other)?;
     text.push(b'\n');
-    // Control characters are escaped already, and must stay so.
+    // Control characters are already escaped, and must stay so.
     print_raw(&text)
 }
 

@@ -28,7 +28,7 @@ impl FromStr for Assignment {
     }
 }
 
-/// All parameters: files first, then those given one by one, which win.
+/// Collects parameters from files and flags; flags take precedence.
 pub(crate) fn collect(
     files: &[PathBuf],
     typed: &[Assignment],
@@ -58,7 +58,7 @@ pub(crate) fn collect(
     Ok(all)
 }
 
-/// A mapping in YAML, of which JSON is a part.
+/// Parses a YAML mapping; JSON is valid YAML.
 fn read(text: &str) -> Result<Vec<(String, Literal)>, String> {
     let value: Value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
     match value {

@@ -1,5 +1,5 @@
-//! A run as people see it while it goes: a screen that follows it, or plain text for whoever reads a pipe.
-//! It has a thread of its own, so that nothing that runs waits for a slow reader.
+//! The progress of a run: a live display on a terminal, plain text on a pipe. It has its own thread, so the
+//! run never waits for a slow reader.
 
 mod live;
 mod plain;
@@ -21,36 +21,32 @@ use live::LiveView;
 
 pub(crate) use live::picturing_for;
 
-/// How often the screen is drawn anew while something runs.
+/// The interval between frames of the live display.
 const FRAME: Duration = Duration::from_millis(100);
 
-/// How long what is told waits for more after something was shown: cells that follow each other fast are shown together, and
-/// cost no turn of a thread each.
+/// The pause after output, which batches cells that follow each other quickly.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What the thread is told.
 enum ProgressEvent {
     Started(Step, Instant),
     Finished(Box<CellReport>),
 }
 
-/// What the cell that runs shows now. A newer one takes the place of one that nobody saw.
+/// The current output of the running cell. Newer output replaces output that was not drawn.
 #[derive(Clone, Debug, Default)]
 struct LiveOutput {
     text: String,
     bar: Option<Bar>,
 }
 
-/// How a run looks.
 #[derive(Clone, Debug)]
 pub(crate) struct ProgressStyle {
     pub(crate) paint: Paint,
     pub(crate) images: Images,
-    /// The language of its code.
     pub(crate) language: String,
 }
 
-/// Someone to tell a run to, if anyone is watching.
+/// The display of a run, if there is one.
 pub(crate) struct Progress(Option<ProgressThread>);
 
 struct ProgressThread {
@@ -61,12 +57,12 @@ struct ProgressThread {
 }
 
 impl Progress {
-    /// Nobody is watching.
+    /// No display.
     pub(crate) fn silent() -> Progress {
         Progress(None)
     }
 
-    /// On standard output: live on a terminal, unless something else writes there too.
+    /// Displays the run on standard output: live on a terminal, unless other text is written there too.
     pub(crate) fn on_stdout(look: ProgressStyle, alone: bool) -> Progress {
         let (tell, told) = channel();
         let showing: Arc<Mutex<Option<LiveOutput>>> = Arc::default();
@@ -80,7 +76,7 @@ impl Progress {
                 live: is_live.then(|| LiveView::new(look.paint, look.images, look.language)),
                 paint: look.paint,
             };
-            // The answer comes after all of this, and tells of a broken standard output.
+            // The command's output follows, and reports a broken standard output.
             let show = |text: &str| {
                 if !text.is_empty() {
                     let _ = if is_live { print_drawn(text) } else { print(text.as_bytes()) };
@@ -103,12 +99,12 @@ impl Progress {
                 }
             }
         };
-        // Without a thread nothing is shown until the end.
+        // If no thread starts, nothing is shown until the end.
         let thread = std::thread::Builder::new().spawn(showing_it).ok();
         Progress(thread.map(|thread| ProgressThread { tell, showing, is_over, thread }))
     }
 
-    /// Waits until all is shown.
+    /// Waits until everything is shown.
     pub(crate) fn end(self) {
         if let Some(ProgressThread { tell, is_over, thread, .. }) = self.0 {
             is_over.store(true, Ordering::Release);
@@ -119,7 +115,7 @@ impl Progress {
     }
 }
 
-/// How a run is put into words, or onto a screen.
+/// The live display, or plain text.
 struct ProgressView {
     live: Option<LiveView>,
     paint: Paint,
@@ -145,7 +141,6 @@ impl ProgressView {
 }
 
 impl Progress {
-    /// A cell begins.
     pub(crate) fn started(&mut self, step: &Step) {
         if let Some(ProgressThread { tell, showing, .. }) = &self.0 {
             showing.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -153,7 +148,7 @@ impl Progress {
         }
     }
 
-    /// The cell that runs shows this now.
+    /// Updates the output of the running cell.
     pub(crate) fn shows(&mut self, text: String, bar: Option<&Bar>) {
         if let Some(ProgressThread { showing, .. }) = &self.0 {
             let newest = LiveOutput { text, bar: bar.cloned() };
@@ -161,7 +156,6 @@ impl Progress {
         }
     }
 
-    /// A cell has ended.
     pub(crate) fn finished(&mut self, report: &CellReport) {
         if let Some(ProgressThread { tell, .. }) = &self.0 {
             let _ = tell.send(ProgressEvent::Finished(Box::new(report.clone())));

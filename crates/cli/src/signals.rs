@@ -1,23 +1,24 @@
-//! Signals that ask to stop: what runs is interrupted and saved before the process ends.
+//! Turns signals into cancellation, so that running code is interrupted and saved before the process ends.
 
 use cellist_session::execution::Canceller;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Hands each signal on as a wish to stop, by force from the second on: the kernel ends with the command. Needs a runtime.
+/// Cancels on each signal, by force from the second on, because the kernel ends with the command. Needs a
+/// runtime.
 pub(crate) fn cancel_on_signals(canceller: &Canceller) {
     for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
         cancel_on_signal(kind, canceller, true);
     }
 }
 
-/// Hands on the signals that mean the code. What runs in the host outlives a terminal that hangs up. Needs a runtime.
+/// Cancels on SIGINT and SIGTERM only: code in the host outlives a terminal that hangs up. Needs a runtime.
 pub(crate) fn cancel_on_stop_signals(canceller: &Canceller) {
     cancel_on_signal(SignalKind::interrupt(), canceller, false);
     cancel_on_signal(SignalKind::terminate(), canceller, false);
 }
 
 fn cancel_on_signal(kind: SignalKind, canceller: &Canceller, forces: bool) {
-    // Without a listener the signal ends the process as it always did.
+    // Without a listener, the signal ends the process as usual.
     let Ok(mut signals) = signal(kind) else { return };
     let canceller = canceller.clone();
     tokio::spawn(async move {

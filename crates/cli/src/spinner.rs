@@ -1,4 +1,4 @@
-//! What is waited for: said on the terminal of standard error once it takes a while, and taken away again.
+//! A status line on the terminal of standard error while a command waits.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 use cellist_tui::{State, columns, fitting, visible, width_of};
 
-/// What takes less is not worth a word.
+/// The delay before the line appears.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// How often the line moves.
+/// The interval between frames.
 const FRAME: Duration = Duration::from_millis(100);
 
-/// Whether a line of ours stands on the terminal, with the cursor at its end.
+/// Whether the status line is on the terminal, with the cursor at its end.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// Something that may take long. What is said of it goes when this is dropped.
+/// Shows the status line until it is dropped.
 pub(crate) struct Spinner(Option<SpinnerThread>);
 
 struct SpinnerThread {
@@ -25,7 +25,7 @@ struct SpinnerThread {
 }
 
 impl Spinner {
-    /// From now on; `what` is as in `starting the kernel`.
+    /// Starts waiting for `what`, such as `starting the kernel`.
     pub(crate) fn new(what: impl Into<String>) -> Spinner {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         if !io::stderr().is_terminal() || is_dumb {
@@ -46,12 +46,12 @@ impl Spinner {
                 }
             }
         };
-        // Without a thread nothing is shown.
+        // If no thread starts, nothing is shown.
         let thread = std::thread::Builder::new().spawn(showing).ok();
         Spinner(thread.map(|thread| SpinnerThread { tell, thread }))
     }
 
-    /// Something else is waited for.
+    /// Replaces the text.
     pub(crate) fn now(&self, what: impl Into<String>) {
         if let Some(SpinnerThread { tell, .. }) = &self.0 {
             let _ = tell.send(what.into());
@@ -68,7 +68,7 @@ impl Drop for Spinner {
     }
 }
 
-/// Takes the line away, so that something else can be printed where it stood.
+/// Erases the line before other output.
 pub(crate) fn clear() {
     if IS_SHOWN.swap(false, Ordering::AcqRel) {
         let _ = io::stderr().lock().write_all(b"\r\x1b[K");
@@ -81,7 +81,7 @@ fn show(line: &str) {
     IS_SHOWN.store(true, Ordering::Release);
 }
 
-/// `⣾ starting the kernel… 2 s`, one column short of what there is, so that it stays one line.
+/// `⣾ starting the kernel… 2 s`, one column narrower than the terminal so that it never wraps.
 fn line(frame: usize, what: &str, since: Duration, width: usize) -> String {
     let (mark, time) = (State::Running(frame).mark(), format!(" {} s", since.as_secs()));
     let room = width.saturating_sub(columns(mark) + 2 + columns(&time));

@@ -1,4 +1,4 @@
-//! Arguments that are none, and the two that are not errors: help and version.
+//! Invalid arguments, and the two cases that are no errors: help and version.
 
 use std::env;
 
@@ -7,7 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use crate::error::{CliError, Exit, FailureKind};
 use crate::output::{self, OutputFormat};
 
-/// Prints help, the version, or what is wrong with the arguments.
+/// Prints help, the version, or the error in the arguments.
 pub(crate) fn print_result(error: &clap::Error) -> Exit {
     let text = error.render().to_string();
     match error.kind() {
@@ -23,7 +23,7 @@ pub(crate) fn print_result(error: &clap::Error) -> Exit {
     }
 }
 
-/// The arguments could not be taken apart, so this looks for the flag itself.
+/// Parsing failed, so this searches for the flag itself.
 fn wants_json() -> bool {
     env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }

@@ -1,4 +1,4 @@
-//! `cellist artifact`: the whole output of code that printed more than its reader was shown.
+//! `cellist artifact`: the full output of results that were truncated.
 
 mod list;
 pub(crate) mod read;
@@ -41,7 +41,7 @@ pub(crate) fn run_artifact_command(
     }
 }
 
-/// The artifacts as one who only reads sees them.
+/// The artifact store, for reading only.
 fn artifacts() -> Artifacts {
     Artifacts::new(&Home::from_env(), Retention::default())
 }

@@ -1,5 +1,5 @@
-//! `cellist cell`: changes of single cells. Each subcommand turns its arguments into operations; here they
-//! are carried out.
+//! `cellist cell`: changes to single cells. Each subcommand turns its arguments into operations, which
+//! `perform` applies.
 
 mod batch;
 mod clear;
@@ -88,7 +88,7 @@ impl SourceFlags {
         match (source, file) {
             (Some(source), _) => Ok(source),
             (None, Some(file)) => InputSource::of_file(Some(file)).text(action).map(without_last_newline),
-            // Standard input that nobody cared for is often empty, and must not empty a cell.
+            // An unused standard input is often empty, and must not empty a cell.
             (None, None) => match without_last_newline(InputSource::Stdin.text(action)?) {
                 source if source.is_empty() => Err(input::missing(action).with_hint(EMPTY_HINT)),
                 source => Ok(source),
@@ -99,7 +99,7 @@ impl SourceFlags {
 
 const EMPTY_HINT: &str = "standard input was empty; for an empty cell, pass --source ''";
 
-/// Files and what `echo` prints end in a newline that the last line of a cell does not have.
+/// Drops the final newline of files and of `echo`, which the last line of a cell does not have.
 fn without_last_newline(mut text: String) -> String {
     if text.ends_with('\n') {
         text.pop();
@@ -110,12 +110,12 @@ fn without_last_newline(mut text: String) -> String {
     text
 }
 
-/// A cell as an argument.
+/// Parses a cell reference.
 fn cell(text: &str) -> Result<CellRef, String> {
     Ok(CellRef::from_argument(text))
 }
 
-/// An index as an argument. One that is too large to be counted to is beyond every notebook all the same.
+/// Parses an index.
 fn index(text: &str) -> Result<i64, String> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -124,19 +124,19 @@ fn index(text: &str) -> Result<i64, String> {
     text.parse().map_err(|_| "the number is too large for an index".into())
 }
 
-/// A type as an argument.
+/// Parses a cell type.
 fn cell_type(text: &str) -> Result<CellType, String> {
     text.parse()
 }
 
-/// How many results are told: one as an object of its own, or a list.
+/// The shape of the JSON result: one object, or a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ResultShape {
     One,
     List,
 }
 
-/// Carries out the operations that `build` makes for a notebook as it is, or as it was at the base.
+/// Applies the operations that `build` makes for the current notebook, or for its state at the base revision.
 fn perform(
     path: PathBuf,
     base: BaseFlags,

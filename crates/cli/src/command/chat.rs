@@ -101,7 +101,7 @@ pub(crate) fn chat_about_notebook(
     })
 }
 
-/// Asks something about a conversation.
+/// Sends a request about a conversation.
 async fn chat(client: &HostClient, ask: ChatAsk) -> Result<ChatReply, CliError> {
     match client.ask(Request::Chat(Box::new(ask))).await? {
         Reply::Chat(reply) => Ok(reply),
@@ -109,7 +109,7 @@ async fn chat(client: &HostClient, ask: ChatAsk) -> Result<ChatReply, CliError> 
     }
 }
 
-/// The conversation about the notebook: its name, and how much was told in it.
+/// Opens the conversation about the notebook. Returns its name and its number of entries.
 async fn open(client: &HostClient, setup: &ChatSetup, is_new: bool) -> Result<(String, usize), CliError> {
     match chat(client, ChatAsk::Open { notebook: setup.notebook.clone(), cell: None, is_new }).await? {
         ChatReply::Open { chat, told } => Ok((chat, told)),
@@ -117,14 +117,14 @@ async fn open(client: &HostClient, setup: &ChatSetup, is_new: bool) -> Result<(S
     }
 }
 
-/// Says something, and tells the name of the message.
+/// Sends a message and returns its id.
 async fn send(client: &HostClient, name: &str, ask: Box<Ask>) -> Result<MessageId, CliError> {
     let message = ask.id.clone();
     chat(client, ChatAsk::Send { chat: name.to_owned(), ask }).await?;
     Ok(message)
 }
 
-/// Takes a message back that waits for its turn. Tells whether it did.
+/// Withdraws a queued message. Returns whether it was still queued.
 async fn withdraw(client: &HostClient, name: &str, message: &MessageId) -> Result<bool, CliError> {
     let reply = chat(client, ChatAsk::Withdraw { chat: name.to_owned(), message: message.clone() }).await?;
     Ok(matches!(reply, ChatReply::Done(true)))

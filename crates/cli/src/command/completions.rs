@@ -1,4 +1,4 @@
-//! `cellist completions`: what a shell needs to complete commands and options.
+//! `cellist completions`: prints shell completion scripts.
 
 use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};

@@ -1,4 +1,4 @@
-//! `cellist context`: what an agent is told about the notebook that is worked on.
+//! `cellist context`: prints the notebook context that agents receive.
 
 use cellist_tools::context::off;
 use clap::Args;

@@ -75,13 +75,13 @@ pub(crate) fn diff_notebooks(arguments: DiffArgs) -> Result<CommandOutput, CliEr
     Ok(CommandOutput::new(text, json::view(&sides, &changes)).with_exit(exit))
 }
 
-/// Two notebooks and what to call them.
+/// Two notebooks and their names in the output.
 struct DiffSides {
     names: [String; 2],
     notebooks: [Notebook; 2],
 }
 
-/// What is different.
+/// The differences between two notebooks.
 struct NotebookChanges {
     cells: Vec<CellChange>,
     /// Keys of the notebook itself.
@@ -118,7 +118,7 @@ fn drive(given: &[OsString], paint: Paint) -> Result<CommandOutput, CliError> {
     let names = [name("a", before, &path.to_string()), name("b", after, &new_path)];
     let headline = text::headline(&path.to_string(), &new_path, paint);
     let (before, after) = (Path::new(before), Path::new(after));
-    // A side that is no notebook, such as one with conflict markers, is compared as it is: an error here
+    // A side that is not a notebook, such as one with conflict markers, is compared by line: an error here
     // would end git's whole output.
     let (Ok(old), Ok(new)) = (files::blob(before), files::blob(after)) else {
         return Ok(CommandOutput::new(headline + &by_line(&names, before, after, paint)?, json!({})));
@@ -146,7 +146,7 @@ fn by_line(names: &[String; 2], before: &Path, after: &Path, paint: Paint) -> Re
     Ok(text)
 }
 
-/// Text for git to compare by line; what is no notebook goes through as it is.
+/// Text for git to compare by line. A file that is not a notebook passes unchanged.
 fn convert(path: &Path) -> Result<CommandOutput, CliError> {
     files::check_look(path)?;
     let text = match files::blob(path) {

@@ -1,4 +1,4 @@
-//! `cellist doctor`: looks at everything that running code depends on, and says of each fault what to do.
+//! `cellist doctor`: checks everything needed to run code and suggests a fix for each fault.
 
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -39,17 +39,15 @@ pub(crate) struct DoctorArgs {
     flags: KernelFlags,
 }
 
-/// What came of a look at one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum CheckVerdict {
     Ok,
-    /// It does not work and nothing needs it.
+    /// A fault in something that is not needed.
     Warning,
     Failed,
 }
 
-/// A line of the result.
 #[derive(Clone, Debug, Serialize)]
 struct DoctorCheck {
     name: &'static str,
@@ -111,7 +109,7 @@ async fn examine(flags: &KernelFlags) -> Vec<DoctorCheck> {
             checks.extend(settings_used(&settings));
             settings
         }
-        // What else is wrong is looked for with the defaults.
+        // Continue with the defaults to find further faults.
         Err(faults) => {
             checks.extend(faults.iter().map(broken_setting));
             Resolved::default()
@@ -152,7 +150,7 @@ async fn examine(flags: &KernelFlags) -> Vec<DoctorCheck> {
     checks
 }
 
-/// The state folder must take files.
+/// Checks that the state folder is writable.
 fn state(home: &Path) -> DoctorCheck {
     let probe = home.join(format!("doctor-{}", std::process::id()));
     let tried =
@@ -175,7 +173,7 @@ fn state(home: &Path) -> DoctorCheck {
     }
 }
 
-/// Which files hold settings, and what in them has no effect.
+/// Lists the settings files and their settings without effect.
 fn settings_used(settings: &Resolved) -> Vec<DoctorCheck> {
     let used: Vec<String> = settings
         .files
@@ -196,7 +194,7 @@ fn broken_setting(fault: &Fault) -> DoctorCheck {
     check.hint(fault.hint().unwrap_or("fix or remove it"))
 }
 
-/// The Python that is used, and those that were wanted more and are broken.
+/// Checks the selected Python, and broken ones that come before it.
 fn pythons(found: &Found) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     for candidate in found.pythons.iter().take_while(|candidate| candidate.verdict.is_err()) {
@@ -219,7 +217,7 @@ fn pythons(found: &Found) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Starts a kernel and lets it reckon.
+/// Starts a kernel and runs a calculation on it.
 async fn starts(
     name: &'static str,
     environment: &ClientEnvironment,
@@ -269,7 +267,6 @@ async fn starts(
     }
 }
 
-/// A kernel that does not start.
 fn broken(name: &'static str, python: &str, message: String, hint: Option<String>) -> DoctorCheck {
     let install = format!("reinstall it: {python} -m pip install --force-reinstall ipykernel");
     let other = "choose another Python with --python PATH".to_owned();
@@ -308,7 +305,7 @@ fn kernels(found: &Found) -> Vec<DoctorCheck> {
     checks
 }
 
-/// A gateway that is named must be there and let us in.
+/// Checks that the given gateway is reachable and accepts the token.
 async fn gateway(environment: &ClientEnvironment, variables: &Variables) -> DoctorCheck {
     let Some(url) = environment.gateway.clone().or_else(|| variables.text("PI_PYTHON_GATEWAY_URL")) else {
         return DoctorCheck::new("gateway", CheckVerdict::Ok, "none is set");
@@ -351,7 +348,7 @@ fn terminal(variables: &Variables) -> DoctorCheck {
     }
 }
 
-/// A host that is there must answer, and be one that this version can talk to.
+/// Checks that a running host responds and has a compatible version.
 async fn host() -> DoctorCheck {
     match host::user_host().state().await {
         Ok(None) => DoctorCheck::new("host", CheckVerdict::Ok, "not running; starts on demand"),

@@ -1,4 +1,4 @@
-//! `cellist edit`: replaces one exact piece of a notebook's text, or of its JSON.
+//! `cellist edit`: replaces one exact piece of a notebook's text or JSON.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::input::InputSource;
 use crate::notebook_access::{self, PathTarget, StandaloneFlag};
 use crate::output::CommandOutput;
 
-/// How often an edit of the JSON is made anew because the file was changed while it was made.
+/// Attempts to edit the JSON while other programs change the file.
 const ATTEMPTS: usize = 10;
 
 /// Replace one exact piece of a notebook's text

@@ -1,4 +1,4 @@
-//! `cellist editor`: what an editor has in front of a person, reported to the host for agents.
+//! `cellist editor`: reports the editor's active notebook to the host.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `cellist exec`: one piece of code, on a kernel of its own or in a session.
+//! `cellist exec`: runs code on a new kernel or in a session.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ use crate::settings::limits;
 use crate::signals;
 use crate::spinner::Spinner;
 
-/// The limits of a time limit, and what it is when nothing is said.
+/// The bounds of `--timeout` and its default.
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(600);
 const USUAL: Duration = Duration::from_secs(30);
@@ -154,7 +154,7 @@ pub(crate) async fn start(
     }
 }
 
-/// Waits for the answer to a request, passes wishes to stop on, and shows its events.
+/// Waits for the reply to a request, forwards cancellation, and shows its events.
 pub(crate) async fn follow(
     pending: Pending,
     cancel: &mut Cancel,
@@ -175,7 +175,7 @@ pub(crate) async fn follow(
             }
         }
     };
-    // The last events may have come together with the answer.
+    // The last events may have arrived together with the reply.
     if is_open && events.has_changed().unwrap_or(true) {
         events.borrow().iter().for_each(&mut show);
     }
@@ -193,7 +193,7 @@ fn show(progress: &mut Progress, view: &CallView) {
     progress.shows(text, view.bar.as_ref());
 }
 
-/// The answer, after a line that names the kernel.
+/// Prints the name of the kernel and returns the output.
 fn told(
     mut report: CallReport,
     started: Option<StartedKernel>,
@@ -230,7 +230,7 @@ fn kernel_of(kernel: &KernelReport) -> String {
     }
 }
 
-/// The session of the code, and the folder that it is in if it is new.
+/// The session to run in, and its folder if it is new.
 struct ExecSession {
     session: Named,
     here: PathBuf,
@@ -253,10 +253,10 @@ impl ExecSession {
     }
 }
 
-/// How a result is shown, and what is seen of it before.
+/// How the result is shown, during and after the run.
 struct ExecView {
     paint: Paint,
-    /// Whether someone sees it while it runs.
+    /// Whether output is drawn while the code runs.
     is_live: bool,
     reading: Reading,
 }
@@ -270,17 +270,17 @@ impl ExecView {
         ExecView { paint, is_live, reading: Reading::new(limits(settings), ansi) }
     }
 
-    /// Only while it runs: then its text is printed, and stays.
+    /// Images are off: the final text is printed separately.
     fn look(&self) -> ProgressStyle {
         ProgressStyle { paint: self.paint, images: Images::Off, language: String::new() }
     }
 
-    /// Says what runs where its output does not.
+    /// A spinner with the first line of the code, where output is not drawn live.
     fn waiting(&self, code: &str) -> Option<Spinner> {
         (!self.is_live).then(|| Spinner::new(title(code)))
     }
 
-    /// Someone to show code to while it runs, if anyone is watching.
+    /// The live display of the code, if output is drawn live.
     fn progress(&self, code: &str) -> Progress {
         let mut progress =
             if self.is_live { Progress::on_stdout(self.look(), true) } else { Progress::silent() };
@@ -344,12 +344,12 @@ impl ExecArgs {
     }
 }
 
-/// What to call the code while it runs.
+/// The first line of the code.
 fn title(code: &str) -> String {
     code.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// The folder that code runs in, which must be there.
+/// The working folder, which must exist.
 pub(crate) fn working_folder(named: Option<&Path>) -> Result<PathBuf, CliError> {
     let Some(named) = named else {
         return std::env::current_dir().map_err(|_| {
@@ -370,12 +370,12 @@ pub(crate) fn working_folder(named: Option<&Path>) -> Result<PathBuf, CliError> 
     }
 }
 
-/// The folder by its one real name, so that two ways there lead to one session.
+/// The canonical path, so that two paths to one folder name one session.
 pub(crate) fn real(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
-/// The answer of code that ran, with notices that are not its own.
+/// The output of code that ran, with further notices.
 fn answer(report: Report, notices: Vec<String>) -> CommandOutput {
     let exit = match report.status {
         Status::Ok => Exit::Done,
@@ -392,7 +392,7 @@ fn answer(report: Report, notices: Vec<String>) -> CommandOutput {
     all.extend(report.notices);
     json["notices"] = json!(all);
     let mut answer = CommandOutput::new(own(&text), json).with_exit(exit);
-    // Those of the code itself stand at the end of its text.
+    // The code's own notices are part of its text.
     answer.notices = notices;
     answer
 }

@@ -1,4 +1,4 @@
-//! `cellist gateway`: the gateways of our own, one for each interpreter, that all of a user's processes share.
+//! `cellist gateway`: the shared gateways, one for each interpreter.
 
 use cellist_kernel::gateway::{Announcement, SharedGateways, Standing};
 use cellist_kernel::order::Way;

@@ -58,7 +58,7 @@ pub(crate) fn set_up_git(arguments: GitSetupArgs) -> Result<CommandOutput, CliEr
     Ok(CommandOutput::new(text, json!({ "done": done })).with_notices(notices))
 }
 
-/// How git should call this program: by name where the shell finds it so, else by its place.
+/// How git should call this program: by name if it is on the PATH, else by path.
 fn program() -> String {
     let this = env::current_exe().and_then(|path| path.canonicalize());
     let Ok(this) = this else { return "cellist".into() };
@@ -69,7 +69,7 @@ fn program() -> String {
     if found.as_deref() == Some(&this) { "cellist".into() } else { quoted(&this) }
 }
 
-/// A path as one word of a shell.
+/// Quotes a path for a shell.
 fn quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+".contains(letter);

@@ -1,4 +1,4 @@
-//! `cellist guard`: the role in which the binary outlives itself, to clean up after a killed owner. Hidden.
+//! `cellist guard`: a hidden command that cleans up after a killed owner.
 
 use clap::Args;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! `cellist history`: who did what to a notebook.
+//! `cellist history`: the recorded changes to a notebook.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -13,10 +13,7 @@ use crate::error::CliError;
 use crate::notebook_access::{self, StandaloneFlag};
 use crate::output::CommandOutput;
 
-/// Show who changed a notebook and how, newest first
-///
-/// Lists changes made through cellist, and changes other programs made while the notebook was open in it.
-/// `cellist undo` can undo any entry, even if the notebook has changed since.
+/// Show the recorded changes to a notebook and their authors, newest first
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist history nb.ipynb
@@ -53,7 +50,7 @@ pub(crate) fn show_history(arguments: HistoryArgs) -> Result<CommandOutput, CliE
     Ok(CommandOutput::new(text, json))
 }
 
-/// What an entry did, in one line.
+/// The changes of an entry, in one line.
 pub(super) fn told(entry: &Entry) -> String {
     let deeds = entry.deeds().join(", ");
     match entry.undoes.as_slice() {
@@ -65,7 +62,6 @@ pub(super) fn told(entry: &Entry) -> String {
     }
 }
 
-/// An entry for programs.
 pub(super) fn entry_json(entry: &Entry) -> Value {
     json!({
         "number": entry.number,

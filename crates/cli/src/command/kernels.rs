@@ -1,4 +1,4 @@
-//! `cellist kernels`: what can run code here, and why something cannot.
+//! `cellist kernels`: lists usable Pythons and kernels, and the faults of the others.
 
 use std::path::Path;
 
@@ -78,7 +78,7 @@ pub(crate) fn list_kernels(arguments: KernelsArgs) -> Result<CommandOutput, CliE
     Ok(CommandOutput::new(text, json!({ "pythons": pythons, "kernels": kernels, "gateway": gateway })))
 }
 
-/// What a gateway can start, and what runs there where it tells.
+/// The kernelspecs of a gateway, and its running kernels if it lists them.
 fn elsewhere(url: &str, token: Option<String>) -> Result<Value, CliError> {
     let gateway = Gateway::new(url, token).map_err(|error| {
         CliError::input(FailureKind::NoGateway, error.to_string())
@@ -88,7 +88,7 @@ fn elsewhere(url: &str, token: Option<String>) -> Result<Value, CliError> {
     host::block_on(async {
         let specs = gateway::specs(&gateway).await.map_err(|error| CliError::kernel(&error))?;
         let spec = |(name, display_name, language): (&str, &str, &str)| json!({ "name": name, "display_name": display_name, "language": language });
-        // Not every gateway tells what runs on it.
+        // Not every gateway lists its running kernels.
         let running = gateway::running(&gateway).await.ok();
         let running = running.map(|list| {
             let list = list.into_iter().map(|(id, name)| json!({ "id": id, "name": name }));
@@ -132,7 +132,7 @@ fn python_json(found: &Found, candidate: &Candidate, used: Option<&Path>) -> Val
     })
 }
 
-/// A file that should be a kernelspec and is none.
+/// A kernelspec file that cannot be parsed.
 fn broken_json(file: &Path, why: &str) -> Value {
     let folder = file.parent().unwrap_or(file);
     json!({
@@ -178,12 +178,12 @@ fn for_people(pythons: &[Value], kernels: &[Value], paint: Paint) -> String {
     said + &flaws(&flawed, |kernel| text(&kernel["name"]), paint)
 }
 
-/// What can be used, and what cannot.
+/// Splits entries into usable and unusable ones.
 fn apart(all: &[Value]) -> (Vec<&Value>, Vec<&Value>) {
     all.iter().partition(|one| one["usable"] == true)
 }
 
-/// What cannot be used, why, and what to do about it.
+/// Describes unusable entries: name, reason and hint.
 fn flaws(flawed: &[&Value], name: impl Fn(&Value) -> String, paint: Paint) -> String {
     let mut said = String::new();
     for one in flawed {

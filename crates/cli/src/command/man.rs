@@ -43,16 +43,15 @@ pub(crate) fn write_man_pages(arguments: ManArgs) -> Result<CommandOutput, CliEr
     Ok(CommandOutput::new(page.text, json))
 }
 
-/// What stands at the foot of each page.
+/// The footer of each page.
 const SOURCE: &str = concat!("cellist ", env!("CARGO_PKG_VERSION"));
 
-/// One manual page.
 struct ManPage {
     name: String,
     text: Vec<u8>,
 }
 
-/// The page of a program and those of its commands, which are named after both.
+/// The page of a program and of each of its commands.
 fn pages(mut program: Command) -> Result<Vec<ManPage>, CliError> {
     program.build();
     let commands =
@@ -72,7 +71,7 @@ fn page(command: Command) -> Result<ManPage, CliError> {
 }
 
 fn write_all(all: &[ManPage], folder: &Path) -> Result<CommandOutput, CliError> {
-    // A folder cannot be checked before the folder around it exists.
+    // A folder can be checked only when its parent exists.
     let made = folder.ancestors().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()).last();
     if let Some(made) = made {
         files::check_change(made)?;

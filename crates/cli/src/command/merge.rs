@@ -85,7 +85,7 @@ const MARK_HINT: &str = "pass --mark to write both versions between conflict mar
 
 fn drive(arguments: &MergeArgs) -> Result<CommandOutput, CliError> {
     let MergeArgs { base, ours, theirs, .. } = arguments;
-    // A refusal must not pass for a side that is no notebook.
+    // A refused file must not be taken for one that is not a notebook.
     files::check_look(base)?;
     files::check_look(theirs)?;
     files::check_change(ours)?;
@@ -96,7 +96,7 @@ fn drive(arguments: &MergeArgs) -> Result<CommandOutput, CliError> {
     let base_side = files::blob(base).unwrap_or_else(|_| common(&our_side, &their_side));
     let merged = merge(&base_side, &our_side, &their_side, OnConflict::Mark)
         .map_err(|error| CliError::asked(&error))?;
-    // This is a file of git's own, which git reads when we are done: no other program knows it.
+    // A temporary file of git, which no other program uses.
     fs::write(ours, merged.notebook.to_bytes()).map_err(|error| CliError::unwritable(ours, &error))?;
     Ok(driven(arguments, &merged))
 }
@@ -111,7 +111,7 @@ fn driven(arguments: &MergeArgs, merged: &Merged) -> CommandOutput {
     CommandOutput::new("", json!({ "conflicts": merged.marked })).with_notices(notices).with_exit(exit)
 }
 
-/// What git itself would do with a file that is no notebook on one of the sides.
+/// Merges by line, as git does, if a side is not a notebook.
 fn merge_as_text(arguments: &MergeArgs) -> Result<CommandOutput, CliError> {
     let MergeArgs { base, ours, theirs, .. } = arguments;
     let status = Command::new("git")
@@ -123,7 +123,7 @@ fn merge_as_text(arguments: &MergeArgs) -> Result<CommandOutput, CliError> {
     Ok(CommandOutput::new("", json!({})).with_exit(exit))
 }
 
-/// What two notebooks have in common: the cells that both have, without the sources that differ.
+/// A substitute for a missing base: the cells that both sides have, without sources that differ.
 fn common(ours: &Notebook, theirs: &Notebook) -> Notebook {
     let mut common = theirs.clone();
     let (changes, _) = diff(ours, theirs);

@@ -1,4 +1,4 @@
-//! `cellist open`: a notebook in the browser, where people and agents work in it at once.
+//! `cellist open`: opens a notebook in the browser.
 
 mod browser;
 
@@ -88,7 +88,7 @@ pub(crate) fn open_page(arguments: OpenArgs) -> Result<CommandOutput, CliError> 
     Ok(CommandOutput::new(text, json!({ "link": link, "browser": is_shown, "made": is_new })))
 }
 
-/// The real path of a notebook, and whether it was made just now.
+/// The canonical path of a notebook, and whether it was created now.
 fn open_or_create(path: &Path) -> Result<(PathBuf, bool), CliError> {
     let store = files::store();
     match store.open(path) {
@@ -102,7 +102,7 @@ fn open_or_create(path: &Path) -> Result<(PathBuf, bool), CliError> {
     }
 }
 
-/// What decides on kernels, without what no kernel may get; what no model reads; and what the assistant's provider wants.
+/// The environment for kernels without secrets, the redaction for models, and the assistant's keys.
 pub(crate) fn environment(
     flags: &KernelFlags,
     folder: &Path,

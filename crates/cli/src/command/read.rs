@@ -1,4 +1,4 @@
-//! `cellist read`: a notebook as cell-marked text, or a part of it, or any file or artifact.
+//! `cellist read`: prints a notebook as cell-marked text, a part of it, or any file or artifact.
 
 mod oddities;
 mod outputs;
@@ -62,11 +62,11 @@ fn read(arguments: ReadArgs, format: OutputFormat) -> Result<CommandOutput, CliE
     let opened = match target.part {
         None | Some(Selector::Lines(_) | Selector::Cell(_)) => notebook.read()?,
         Some(Selector::Raw) => {
-            // A file that could not be saved is worth a look all the more.
+            // Show the file even if saving failed.
             let _ = notebook.save();
             match store.open(&target.path) {
                 Ok(opened) => opened,
-                // A broken file can only be mended by a person who sees it.
+                // Show the bytes of a broken file, so that it can be repaired.
                 Err(_) => return read_file(store, &target),
             }
         }
@@ -87,7 +87,7 @@ fn read_notebook(
     let ReadView { text, cells } = ReadView::of(&notebook, &snapshot, target, with_outputs)?;
     match target.part {
         None | Some(Selector::Raw) => store.remember(path, &snapshot),
-        // Whoever saw a part has not thereby seen what else changed since the last time.
+        // A partial read must not advance the base for writing the whole notebook.
         Some(Selector::Lines(_) | Selector::Cell(_)) => store.keep(path, &snapshot),
     }
     notices.extend(oddities(&notebook));
@@ -109,7 +109,7 @@ fn read_notebook(
     Ok(CommandOutput::new(text, json).with_notices(notices))
 }
 
-/// What is to be seen of a notebook, and which cells that is about.
+/// The text to print and the range of its cells.
 struct ReadView {
     text: Vec<u8>,
     cells: Range<usize>,
@@ -175,7 +175,7 @@ fn read_file(store: &Store, target: &PathTarget) -> Result<CommandOutput, CliErr
     let json = json!({ "path": path.to_string_lossy(), "text": part.as_deref().unwrap_or(&text) });
     let mut answer = CommandOutput::new(Vec::new(), json);
     if !notices.is_empty() {
-        // People are shown the bytes as they are, so there is nothing to note for them.
+        // The printed text is the original bytes, so the notice is for JSON only.
         answer = answer.with_notices(notices);
         answer.notices.clear();
     }
@@ -200,7 +200,7 @@ fn cell_json(index: usize, cell: &Cell, with_outputs: bool) -> Value {
     json
 }
 
-/// The cells that some lines of the text belong to, from the first to the last of them.
+/// The range of cells that contain the given lines.
 fn touched(notebook: &Notebook, ranges: &[LineRange]) -> Range<usize> {
     let first = ranges.iter().map(|range| range.first).min().unwrap_or(1);
     let last = ranges.iter().map(|range| range.last.unwrap_or(usize::MAX)).max().unwrap_or(1);

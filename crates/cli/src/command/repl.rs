@@ -1,4 +1,4 @@
-//! `cellist repl`: code typed and run in a session.
+//! `cellist repl`: an interactive prompt in a session.
 
 use std::path::{Path, PathBuf};
 
@@ -80,7 +80,7 @@ pub(crate) fn start_repl(arguments: ReplArgs) -> Result<CommandOutput, CliError>
     Ok(CommandOutput::new(own(&text), json!({})))
 }
 
-/// Where code is run.
+/// The session that runs the code.
 struct ReplSession {
     session: Named,
     here: PathBuf,
@@ -109,7 +109,7 @@ impl ReplArgs {
     }
 }
 
-/// What is kept for the next time, and what is saved.
+/// Stores the history of the prompt, and saves it as a notebook on request.
 struct ReplKeeper(LineHistory);
 
 impl Keeper for ReplKeeper {
@@ -118,7 +118,7 @@ impl Keeper for ReplKeeper {
     }
 
     fn remember(&self, code: &str) {
-        // What cannot be kept can still be run.
+        // A failure to store the code must not prevent running it.
         let _ = self.0.add(code);
     }
 

@@ -1,4 +1,4 @@
-//! `cellist revoke`: ends the access of a browser to the page.
+//! `cellist revoke`: signs browsers out of the page.
 
 use cellist_host::Request;
 use cellist_settings::Home;

@@ -1,4 +1,4 @@
-//! `cellist run`: the cells of a notebook, in order, with their outputs saved.
+//! `cellist run`: runs a notebook's cells in order and saves their outputs.
 
 mod execution;
 
@@ -123,14 +123,14 @@ pub(crate) fn run_notebook(arguments: RunArgs, format: OutputFormat) -> Result<C
 }
 
 impl RunArgs {
-    /// The file that gets the outputs in place of the notebook.
+    /// The output file, if it differs from the notebook.
     fn copy(&self) -> Result<Option<PathBuf>, CliError> {
         let real = |path: &Path| path.canonicalize().ok();
         let is_other = |output: &&PathBuf| real(output).is_none() || real(output) != real(&self.notebook);
         let Some(output) = self.output.as_ref().filter(is_other) else { return Ok(None) };
         PathTarget { path: output.clone(), part: None }.check_name()?;
         let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // Better known before the run than after it.
+        // Fail before the run rather than after it.
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
             let message = format!("{}: the folder {} does not exist", output.display(), folder.display());
             return Err(CliError::input(FailureKind::NotFound, message).with_hint("make the folder first"));
@@ -147,7 +147,7 @@ impl RunArgs {
         Ok(KernelRequest { folders, wanted, running: request.running.or(joined), ..request })
     }
 
-    /// The language of the notebook's code, as far as it is known before a kernel is there.
+    /// The language of the notebook's code, as far as known before the kernel starts.
     fn language(&self, wanted: &Wanted) -> String {
         let said = wanted.language.clone().filter(|_| self.particular.kernel.is_none());
         said.unwrap_or_else(|| "python".to_owned())
@@ -167,7 +167,7 @@ fn folder_of(path: &Path) -> Result<PathBuf, CliError> {
     Ok(whole.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
-/// Someone who shows the run on standard output.
+/// Shows the run on standard output.
 fn on_stdout(paint: Paint, settings: &Settings, language: String) -> Progress {
     let look = ProgressStyle { paint, images: settings.terminal.images, language };
     Progress::on_stdout(look, !Variables::of_process().is_on("PI_PYTHON_IPC_TRACE"))
@@ -180,7 +180,7 @@ fn heading(path: &Path, kernel_description: &str, paint: Paint) {
     }
 }
 
-/// What runs the code, in a few words.
+/// The kernel in a few words.
 pub(crate) fn kernel_description(identity: &cellist_kernel::Identity) -> String {
     let language = match &identity.version {
         Some(version) => format!("{} {version}", identity.language),
@@ -217,7 +217,7 @@ fn answer(mut report: RunReport, paint: Paint) -> CommandOutput {
     CommandOutput::new(text, json).with_notices(notices).with_exit(exit)
 }
 
-/// The report as `--json` prints it: each cell is one object with the report of its code.
+/// The report for `--json`: each cell is one object with the report of its code.
 fn to_json(report: &RunReport) -> Value {
     let cell = |cell: &Arc<CellReport>| {
         let mut json = json!({ "index": cell.index, "id": cell.id });
@@ -241,10 +241,10 @@ fn to_json(report: &RunReport) -> Value {
     })
 }
 
-/// How long the list of cells in that line may be.
+/// The maximum length of the list of failed cells, in characters.
 const LIST: usize = 200;
 
-/// One line at the end of it all.
+/// The last line of the output.
 fn summary(report: &RunReport, paint: Paint) -> String {
     let counted = |count: usize| if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
     let time = spoken(Duration::from_millis(report.duration_ms));

@@ -1,4 +1,4 @@
-//! `cellist serve`: the host, here or in the background.
+//! `cellist serve`: runs the host, in the foreground or in the background.
 
 use cellist_host::{FirstWords, Host, OpeningFile, PageAsk};
 use cellist_platform::aside::{check_threads, prepare};
@@ -74,7 +74,7 @@ pub(crate) fn serve_host(arguments: ServeArgs) -> Result<CommandOutput, CliError
     let served = runtime.block_on(async {
         let opened = HostServer::open(serving, &host::host_guard());
         if arguments.detached {
-            // Nobody hears of it when this fails; the starter sees that nothing was said.
+            // If this fails, the starter sees that no message arrived.
             let _ = report_startup(&first_words(&opened));
         }
         match opened {
@@ -92,7 +92,7 @@ pub(crate) fn serve_host(arguments: ServeArgs) -> Result<CommandOutput, CliError
     served.map(|()| CommandOutput::new("", Value::Object(Default::default())))
 }
 
-/// The threads of the host. The runtime panics, or waits without end, when one of them cannot be had.
+/// The runtime of the host. Building it panics or hangs if a thread cannot start, so that is checked first.
 fn runtime() -> Result<Runtime, CliError> {
     let begun = prepare().and_then(|()| {
         check_threads(WORKERS)?;
@@ -105,7 +105,7 @@ fn runtime() -> Result<Runtime, CliError> {
     })
 }
 
-/// The page as it is served for this terminal.
+/// The page, with the environment of this terminal.
 fn page(port: u16) -> Result<PageAsk, CliError> {
     let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
     let (environment, redaction, keys) = environment(&KernelFlags::default(), &folder)?;
@@ -120,8 +120,8 @@ fn page(port: u16) -> Result<PageAsk, CliError> {
     })
 }
 
-/// The settings of the host, which belongs to no project. Whoever starts one in the background has looked at the same
-/// file a moment ago; if it is broken by now, defaults are better than no host.
+/// The settings of the host, which belongs to no project. A background host falls back to the defaults: its
+/// starter has just checked the same file.
 fn settings(detached: bool) -> Result<Settings, CliError> {
     match host_settings() {
         Ok(resolved) => Ok(resolved.settings),
@@ -133,8 +133,8 @@ fn settings(detached: bool) -> Result<Settings, CliError> {
     }
 }
 
-/// One may be busy with a large notebook while the other answers. Each further one costs wake-ups with every call; kernel
-/// sessions have threads of their own.
+/// One worker may be busy with a large notebook while the other responds. More workers would cost wake-ups
+/// with every call; kernel sessions have their own threads.
 const WORKERS: usize = 2;
 
 fn first_words(opened: &Result<HostServer, CannotServe>) -> FirstWords {

@@ -1,4 +1,4 @@
-//! `cellist sessions`: the kernel sessions that the host keeps.
+//! `cellist sessions`: lists and controls the kernel sessions of the host.
 
 mod interrupt;
 mod list;
@@ -38,7 +38,6 @@ enum SessionsCommand {
     Stop(stop::SessionsStopArgs),
 }
 
-/// Which session is meant.
 #[derive(Args, Debug)]
 struct SessionSelector {
     /// The session's name
@@ -61,13 +60,13 @@ pub(crate) fn run_sessions_command(arguments: SessionsArgs) -> Result<CommandOut
 
 impl SessionSelector {
     fn named(&self) -> Named {
-        // The folder of a session may be gone.
+        // The folder of a session may no longer exist.
         let folder = |cwd: &PathBuf| working_folder(Some(cwd)).map_or_else(|_| cwd.clone(), |cwd| real(&cwd));
         Named { id: self.id.clone(), cwd: self.cwd.as_ref().map(folder) }
     }
 }
 
-/// Asks the running host. Without one there are no sessions.
+/// Sends a request to the running host. Without a host there are no sessions.
 fn ask(request: Request) -> Result<Option<Reply>, CliError> {
     let _waiting = Spinner::new(match &request {
         Request::Restart(_) => "restarting the kernel",
@@ -83,7 +82,7 @@ fn ask(request: Request) -> Result<Option<Reply>, CliError> {
     })
 }
 
-/// Asks the running host for something to be done with a session, which must be there.
+/// Sends a request about a session, which must exist.
 fn change(which: &SessionSelector, request: impl FnOnce(Named) -> Request) -> Result<Reply, CliError> {
     ask(request(which.named()))?.ok_or_else(|| {
         CliError::input(

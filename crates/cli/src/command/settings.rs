@@ -1,4 +1,4 @@
-//! `cellist settings`: every setting, its value, and where that comes from.
+//! `cellist settings`: prints every setting with its value and source.
 
 use cellist_settings::{Access, Origin, Resolved, Row};
 use clap::Args;
@@ -64,7 +64,7 @@ fn for_people(resolved: &Resolved, paint: Paint) -> String {
         resolved.rows().map(|(row, origin)| (row.name, row.text_of(&resolved.settings), origin)).collect();
     let widest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or_default();
     let names = widest(&mut rows.iter().map(|(name, ..)| name.len()));
-    // A long list does not push all others to the right.
+    // One long value must not widen the column.
     let values = widest(&mut rows.iter().map(|(_, value, _)| value.chars().count().min(16)));
     let mut lines: Vec<String> = Vec::new();
     for (name, value, origin) in rows {

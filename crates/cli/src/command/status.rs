@@ -1,4 +1,4 @@
-//! `cellist status`: whether a host is running, and what it keeps.
+//! `cellist status`: prints the state of the host.
 
 pub(crate) mod browsers;
 
@@ -67,7 +67,6 @@ pub(crate) fn show_status(arguments: StatusArgs) -> Result<CommandOutput, CliErr
     Ok(CommandOutput::new(text, json))
 }
 
-/// What a host is, for programs.
 pub(crate) fn to_json(state: &HostState) -> Value {
     serde_json::to_value(state).unwrap_or_else(|_| json!({}))
 }

@@ -1,4 +1,4 @@
-//! `cellist stop`: ends the host, with all that it keeps.
+//! `cellist stop`: stops the host and its sessions.
 
 use cellist_host::Stopped;
 use clap::Args;

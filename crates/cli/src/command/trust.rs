@@ -1,4 +1,4 @@
-//! `cellist trust`: lets the `.cellist` of a folder do what reaches beyond the folder.
+//! `cellist trust`: grants and removes trust in a project's `.cellist` folder.
 
 use std::path::{Path, PathBuf};
 
@@ -87,7 +87,7 @@ fn remove(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<CommandO
         Some(named) => std::path::absolute(named).map_err(|error| CliError::unreadable(named, &error))?,
         None => working_folder(None)?,
     };
-    // A folder that is gone, or has no `.cellist` any more, is forgotten by its name.
+    // A folder that no longer exists, or has no `.cellist`, is removed by its path.
     let project = Project::find(&whole, &Variables::of_process(), home);
     let real = whole.canonicalize().unwrap_or_else(|_| whole.clone());
     let folder = project.as_ref().map_or(real.as_path(), Project::folder);

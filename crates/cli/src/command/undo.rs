@@ -1,4 +1,4 @@
-//! `cellist undo`: takes back what someone did to a notebook.
+//! `cellist undo`: undoes recorded changes to a notebook.
 
 use std::path::PathBuf;
 

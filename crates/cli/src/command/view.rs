@@ -1,4 +1,4 @@
-//! `cellist view`: a notebook on the screen, as it is now.
+//! `cellist view`: shows a notebook in the terminal.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub(crate) struct ViewArgs {
 }
 
 pub(crate) fn view_notebook(arguments: ViewArgs) -> Result<CommandOutput, CliError> {
-    // The notebook can be edited on the screen, and the host that saves it knows nothing of this agent.
+    // The viewer can edit the notebook, and the host that saves it does not apply this agent's file policy.
     files::check_change(&arguments.notebook)?;
     require_terminal("view")?;
     let target = PathTarget { path: arguments.notebook.clone(), part: None };
@@ -82,7 +82,7 @@ pub(crate) fn view_notebook(arguments: ViewArgs) -> Result<CommandOutput, CliErr
     Ok(CommandOutput::new("", json!({})))
 }
 
-/// A screen needs someone who looks at it.
+/// Fails unless standard input and output are a terminal.
 pub(crate) fn require_terminal(command: &str) -> Result<(), CliError> {
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
         return Ok(());
@@ -91,7 +91,7 @@ pub(crate) fn require_terminal(command: &str) -> Result<(), CliError> {
         .with_hint("use `cellist read` to print a notebook, or `cellist exec --session` to run code"))
 }
 
-/// How code is run from a screen: without a limit, watched by someone.
+/// A call for interactive use, without a time limit.
 pub(crate) fn call(
     settings: &Settings,
     session: Named,

@@ -1,4 +1,4 @@
-//! `cellist write`: takes cell-marked text, or the JSON itself.
+//! `cellist write`: writes a notebook from cell-marked text or JSON.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ fn write_text(
     let base = store.base_of_whole(path, base);
     let edit = NotebookEdit::Text(text.clone());
     let changed = notebook.change(base, Missing::StartEmpty, |_, _| Ok(edit)).map_err(|error| {
-        // A text that nothing can be made of is named before all else that is wrong.
+        // An invalid text is reported before all other errors.
         match parse_text(&text) {
             Err(error) => refused(&error).about(&content.name()),
             Ok(_) => error.into(),
@@ -75,7 +75,7 @@ fn write_text(
     })?;
     let snapshot = changed.notebook.snapshot();
     if snapshot.to_text() == text {
-        // The text is what reading the file would give, so its markers name the cells as they are now.
+        // The text equals the stored notebook, so its markers name the current cells.
         store.remember(path, &snapshot);
     } else {
         store.keep(path, &snapshot);
@@ -108,7 +108,7 @@ fn write_raw(
     let base = store.base_of_whole(path, base).revision();
     let changed = notebook.overwrite(bytes, base).map_err(|error| match &error {
         NotebookError::File(file) => match file.problem() {
-            // The given content is no notebook, not the file.
+            // The given content is not a notebook; the file may be one.
             Problem::Refused(problem) => CliError::asked(problem).about(&content.name()),
             _ => error.into(),
         },

@@ -1,4 +1,4 @@
-//! What a path argument means: a file, or a part of one that a selector behind the path names.
+//! A path argument: a file, optionally with a selector for a part of it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,6 @@ use cellist_notebook::Selector;
 
 use crate::error::{CliError, FailureKind};
 
-/// A file, and the part of it that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PathTarget {
     pub(crate) path: PathBuf,
@@ -15,7 +14,7 @@ pub(crate) struct PathTarget {
 }
 
 impl PathTarget {
-    /// Takes an argument apart. A file whose whole name exists wins over a selector.
+    /// Parses an argument. An existing file of the whole name takes precedence over a selector.
     pub(crate) fn parse(argument: &OsStr) -> Result<PathTarget, CliError> {
         let whole = Path::new(argument);
         let split = match argument.to_str() {
@@ -30,12 +29,11 @@ impl PathTarget {
         })
     }
 
-    /// Whether the name is a notebook's.
     pub(crate) fn is_notebook(&self) -> bool {
         self.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
     }
 
-    /// Refuses to make a notebook under a name that no other program would take for one.
+    /// Rejects the name of a new notebook that does not end in .ipynb.
     pub(crate) fn check_name(&self) -> Result<(), CliError> {
         if self.is_notebook() || self.path.exists() {
             return Ok(());
@@ -49,7 +47,7 @@ impl PathTarget {
         Err(CliError::input(FailureKind::InvalidName, message))
     }
 
-    /// The error of a command that cannot work on some lines or on one cell.
+    /// The error of a command that cannot work on lines or a single cell.
     pub(crate) fn not_whole(&self, command: &str) -> CliError {
         let path = self.path.display();
         let message = format!("{path}: `{command}` works on the whole notebook or on {path}:raw");

@@ -1,4 +1,4 @@
-//! A run on a terminal: the cells that have run, and below them the one that runs, which is drawn again and again.
+//! The live display of a run: finished cells, and the running cell redrawn below them.
 
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
@@ -15,24 +15,24 @@ use cellist_tui::{
 use super::LiveOutput;
 use crate::paint::Paint;
 
-/// Lines of a cell's output when it has run; the rest is in the file.
+/// Lines of output of the running cell.
 const PREVIEW: usize = 20;
 /// Lines of output below the cell that runs.
 const LINES: usize = 8;
-/// What shows all of a cell that has scrolled away.
+/// Named by the line that stands for hidden output.
 const KEY: &str = "the file";
 
 pub(super) struct LiveView {
     paint: Paint,
     images: Images,
-    /// Found out when the first picture comes.
+    /// Detected when the first image arrives.
     picturing: OnceCell<Picturing>,
     step: Option<Step>,
     language: String,
     since: Instant,
     showing: LiveOutput,
     frame: usize,
-    /// Lines on the screen that the next drawing takes away.
+    /// Lines that the next frame erases.
     drawn: usize,
 }
 
@@ -58,7 +58,7 @@ impl LiveView {
         self.draw(None, at)
     }
 
-    /// Takes away what was drawn.
+    /// Erases the last frame.
     pub(super) fn clear(&mut self) -> String {
         match std::mem::take(&mut self.drawn) {
             0 => String::new(),
@@ -66,7 +66,7 @@ impl LiveView {
         }
     }
 
-    /// The cell that runs, in place of what was drawn of it before.
+    /// Redraws the running cell.
     pub(super) fn draw(&mut self, newest: Option<LiveOutput>, now: Instant) -> String {
         if let Some(newest) = newest {
             self.showing = newest;
@@ -92,7 +92,7 @@ impl LiveView {
         let room = height.saturating_sub(2).max(1);
         let shown = Shown::Preview(LINES.min(room / 2));
         let mut drawn = block.draw(&frame(width, shown, Picturing::WORDS));
-        // What does not fit on the screen could not be taken away again; the heading and the end are kept.
+        // Lines beyond the screen could not be erased, so the middle is cut.
         let over = drawn.lines.len().saturating_sub(room);
         drawn.lines.drain(1..1 + over.min(drawn.lines.len() - 1));
         let cleared = self.clear();
@@ -100,7 +100,7 @@ impl LiveView {
         cleared + &to_terminal(&drawn, self.paint.is_on())
     }
 
-    /// The cell when it has run.
+    /// Draws a finished cell.
     pub(super) fn finish(&mut self, report: &CellReport) -> String {
         let told = &report.report;
         let state = match told.status {
@@ -128,7 +128,7 @@ impl LiveView {
             true => Source::Hidden,
             false => Source::Code { text: step.source.clone(), language: self.language.clone() },
         };
-        // Where the code is seen, its first line is no title.
+        // The title is the first line of the code; omit it if the code is shown.
         let is_said = step.source.lines().map(str::trim).any(|line| line == step.title.trim());
         let title = if is_said { String::new() } else { step.title.clone() };
         Block { label: label(step.index), title, source, ..Block::default() }
@@ -139,13 +139,13 @@ impl LiveView {
     }
 }
 
-/// How pictures are shown on this terminal, where the user wants them so.
+/// The image protocol of this terminal, limited by the user's setting.
 pub(crate) fn picturing_for(images: Images, paint: Paint) -> Picturing {
     let images = if paint.is_on() { images } else { Images::Off };
     picturing(protocol(images), |name| std::env::var(name).ok())
 }
 
-/// The way to show pictures that was asked for, if any was.
+/// The protocol of a setting; `None` detects it.
 fn protocol(images: Images) -> Option<Protocol> {
     match images {
         Images::Auto => None,

@@ -126,7 +126,7 @@ fn kernels_that_cannot_be_started_or_read() {
         command.env("JUPYTER_PATH", desk.path().join("jupyter"));
     });
     assert_eq!(exit, 1);
-    assert_failed(&json, "kernel", "ir starts with `no-such-program`", "install R, or remove");
+    assert_failed(&json, "kernel", "ir: its program `no-such-program`", "install R, or remove");
     assert_failed(&json, "kernel", "torn/kernel.json is not a kernelspec", "reinstall the kernel, or remove");
 }
 

@@ -85,7 +85,7 @@ fn what_is_trusted_can_be_listed_with_what_became_of_it() {
 fn where_there_is_nothing_to_trust_it_is_said() {
     let desk = Desk::new();
     let said = desk.run(&["trust"]).refused(2);
-    assert!(said.contains("there is no .cellist here or above"), "{said}");
+    assert!(said.contains("no .cellist folder here or above"), "{said}");
     assert!(desk.run(&["trust", "gone"]).refused(2).contains("gone: no such folder"));
     assert!(desk.run(&["trust", "gone"]).refused(2).trim_end().ends_with("hint: pass an existing folder"));
     desk.write(".cellist/config.toml", "output.max_lines = 5\n");

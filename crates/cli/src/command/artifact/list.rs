@@ -1,4 +1,4 @@
-//! `cellist artifact list`: what is kept, the newest first.
+//! `cellist artifact list`: prints the kept artifacts, newest first.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -1,4 +1,4 @@
-//! `cellist artifact read`, and what `cellist read` does with the address of an artifact.
+//! `cellist artifact read`. Also serves `cellist read` for the address of an artifact.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -17,9 +17,8 @@ use crate::output::{CommandOutput, OutputFormat};
 use crate::paint::{ColourMode, Ink, Paint};
 use crate::spinner::Spinner;
 
-/// How an address begins.
 pub(crate) const SCHEME: &str = "artifact://";
-/// What one JSON object holds at most: those who want more take the file.
+/// The most that one JSON object contains. Larger artifacts are read from their file.
 const JSON_LIMIT: usize = 1024 * 1024;
 
 /// Print an artifact or part of it
@@ -77,7 +76,7 @@ pub(crate) fn read_artifact(
     }
 }
 
-/// What `cellist read` shows of `artifact://ID` or `artifact://ID:LINES`.
+/// The output of `cellist read artifact://ID` or `artifact://ID:LINES`.
 pub(crate) fn read_address(address: &str, format: OutputFormat) -> Result<CommandOutput, CliError> {
     let name = address.strip_prefix(SCHEME).unwrap_or(address);
     let (id, parts) = match name.split_once(':') {
@@ -133,7 +132,7 @@ fn show(
         false => copy(artifacts, id, parts, &mut stdout.lock()),
     };
     match copied {
-        // Whoever closed it has read enough.
+        // A closed pipe is no error.
         Err(ArtifactError::Copy { error, .. }) if error.kind() == io::ErrorKind::BrokenPipe => {}
         copied => copied?,
     }
@@ -159,7 +158,7 @@ fn save(
     path: &Path,
 ) -> Result<CommandOutput, CliError> {
     files::check_change(path)?;
-    // What cannot be read must not empty a file first.
+    // Check that all parts can be read before truncating the file.
     for part in parts {
         artifacts.read(id, *part, 0)?;
     }
@@ -200,7 +199,7 @@ fn search(
     Ok(CommandOutput::new(text, json).with_notices(said.into_iter().collect()))
 }
 
-/// A terminal: what a program wrote may colour it and do nothing else to it.
+/// Writes to a terminal. Colour passes; all other control sequences are removed.
 struct TerminalWriter<W> {
     cleaner: Cleaner,
     text: String,

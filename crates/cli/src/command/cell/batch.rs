@@ -1,4 +1,4 @@
-//! `cellist cell batch`.
+//! `cellist cell batch`: applies a list of operations.
 
 use std::path::PathBuf;
 

@@ -34,7 +34,7 @@ pub(super) fn clear_cells(arguments: CellClearArgs) -> Result<CommandOutput, Cli
         let cells = match (cells.is_empty(), snapshot) {
             (false, _) => cells.clone(),
             (true, None) => those(notebook.cells(), Cell::has_run),
-            // A snapshot does not know what has outputs.
+            // A snapshot does not record outputs.
             (true, Some(base)) => those(&base.cells, |cell: &SnapshotCell| cell.kind == CellType::Code),
         };
         Ok(cells.into_iter().map(|cell| Operation::Clear { cell }).collect())

@@ -1,4 +1,4 @@
-//! A conversation on a terminal: what is typed is sent, and the answer is drawn as it comes.
+//! An interactive conversation: sends each message and draws the answer as it arrives.
 
 use cellist_assistant::Stop;
 use cellist_host::{Approval, ChatAsk, ChatReply, Heard, HostClient, MessageId, Reply, Told};
@@ -36,12 +36,12 @@ struct ChatScreen<'a> {
     console: Console,
     typed: LineHistory,
     name: String,
-    /// How much was heard.
+    /// The number of transcript entries shown.
     from: usize,
     mode: Mode,
-    /// The last answer that may be taken back.
+    /// The last answer that can be undone.
     turn: Option<String>,
-    /// Whether its user has gone, or the terminal.
+    /// Whether the user quit or the terminal closed.
     is_left: bool,
 }
 
@@ -112,7 +112,7 @@ impl ChatScreen<'_> {
                     self.say("unknown command; /help lists all");
                 }
                 words => {
-                    // What cannot be kept can still be sent.
+                    // A failure to store the message must not prevent sending it.
                     let _ = self.typed.add(words);
                     let ask = self.setup.message(words, self.mode);
                     let message = send(self.client, &self.name, ask).await?;
@@ -123,7 +123,7 @@ impl ChatScreen<'_> {
         Ok(())
     }
 
-    /// Shows what was told before this terminal came, and goes on with an answer that is under way.
+    /// Shows the earlier transcript, and follows an answer that is in progress.
     async fn catch_up(&mut self, told: usize) -> Result<(), CliError> {
         while self.from < told {
             let heard = self.heard().await?;
@@ -139,7 +139,7 @@ impl ChatScreen<'_> {
         Ok(())
     }
 
-    /// Shows what is told up to the end of the answer to a message, or of the one that is under way.
+    /// Shows the transcript up to the end of the answer to `message`, or of the answer in progress.
     async fn follow(&mut self, message: Option<MessageId>) -> Result<(), CliError> {
         let (mut stops, mut is_ours, mut mark) = (0, message.is_none(), None);
         loop {
@@ -168,7 +168,7 @@ impl ChatScreen<'_> {
             {
                 self.say("another answer is in progress; yours is next, and Ctrl-C withdraws your message");
             }
-            // Where nothing is under way any more, there is nothing to wait for.
+            // Without an answer in progress there is nothing to wait for.
             mark = heard.answering.as_ref().map(|_| heard.mark);
             if heard.told.is_empty() && heard.answering.is_none() {
                 if message.is_some() {
@@ -204,7 +204,7 @@ impl ChatScreen<'_> {
         Ok(heard)
     }
 
-    /// Asks whether code may run, or a file change.
+    /// Asks for approval to run code or change a file.
     async fn decide(&mut self, call: &str, is_file: bool) -> Result<(), CliError> {
         let question = match is_file {
             true => "Change this file? [y] yes, for this conversation, [n] no: ",
@@ -225,7 +225,7 @@ impl ChatScreen<'_> {
         Ok(())
     }
 
-    /// Interrupts what an answer has left running.
+    /// Interrupts code that an answer left running.
     async fn interrupt(&mut self) -> Result<(), CliError> {
         let stop = ChatAsk::Stop { chat: self.name.clone(), stop: Stop::Kernel };
         let said = match chat(self.client, stop).await? {
@@ -259,7 +259,7 @@ impl ChatScreen<'_> {
     fn show(&mut self, told: &Told, is_past: bool) {
         if let Told::Asked { turn, notes, .. } = told {
             self.turn = Some(turn.clone());
-            // What was just typed stands on the screen already.
+            // The user's own message is already on the screen.
             if !is_past {
                 notes.iter().for_each(|note| self.say(&format!("note: {note}")));
                 return;
@@ -275,7 +275,7 @@ impl ChatScreen<'_> {
         }
     }
 
-    /// Says something in the middle of an answer.
+    /// Prints a line in the middle of an answer.
     fn say_below(&mut self, text: &str) {
         let ended = self.talk.end_text();
         self.write(&ended);
@@ -288,7 +288,7 @@ impl ChatScreen<'_> {
     }
 }
 
-/// The calls about which nobody has decided yet, and whether the question is about a file.
+/// Tool calls that still need approval, and whether each changes a file.
 fn open_questions(told: &[Told]) -> Vec<(String, bool)> {
     let mut open: Vec<(String, bool)> = Vec::new();
     for told in told {

@@ -1,4 +1,4 @@
-//! One message and its answer, as plain text for a pipe or as JSON for a program. Whatever is not the answer goes beside it.
+//! One message and its answer, as plain text or as JSON. Everything but the answer goes to standard error.
 
 use cellist_assistant::Stop;
 use cellist_host::{Approval, ChatAsk, ChatReply, Ending, Heard, HostClient, Reply, Told, Usage};
@@ -50,7 +50,7 @@ pub(super) async fn answer(
         let ChatReply::Heard(Heard { told, next, answering, waiting, mark: now, .. }) = reply else {
             return Err(unexpected(&Reply::Chat(reply)));
         };
-        // Where nothing is under way any more, there is nothing to wait for.
+        // Without an answer in progress there is nothing to wait for.
         (from, mark) = (next, answering.as_ref().map(|_| now));
         if told.is_empty() && answering.is_none() {
             record.aside("note: the message was withdrawn by another client before it was answered");
@@ -92,7 +92,7 @@ struct AnswerRecord {
     calls: Vec<Value>,
     notes: Vec<String>,
     turn: String,
-    /// Where the words of the current try begin.
+    /// The length of the text that a retry cannot change.
     settled: usize,
 }
 
@@ -108,7 +108,7 @@ impl AnswerRecord {
         }
     }
 
-    /// Takes what was told; the end is given back.
+    /// Records a transcript entry. Returns the ending of the answer, if it is one.
     fn take(&mut self, told: Told) -> Option<(Ending, Usage)> {
         match told {
             Told::Asked { turn, notes, .. } => {
@@ -144,12 +144,12 @@ impl AnswerRecord {
         None
     }
 
-    /// Words that a call or the end follows count, and are printed.
+    /// Prints the text so far. A tool call or the end of the answer makes it final.
     fn settle(&mut self) {
         let more = &self.text[self.settled..];
         if self.format == OutputFormat::Text && !more.trim().is_empty() {
             let text: String = more.trim_end().split('\n').map(|line| visible(line) + "\n").collect();
-            // A reader that went away has read enough.
+            // A closed pipe is no error.
             let _ = print(text.as_bytes());
         }
         if !more.is_empty() && !self.text.ends_with('\n') {

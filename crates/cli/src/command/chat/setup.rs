@@ -1,4 +1,4 @@
-//! What decides on answers: the notebook in front of the person, and what they gave with the command.
+//! The configuration of a conversation: notebook, flags, settings and model.
 
 use std::path::PathBuf;
 
@@ -68,12 +68,12 @@ impl ChatSetup {
         Box::new(self.shared.message(words))
     }
 
-    /// The notebooks that a message may point at.
+    /// Notebooks that `@` can refer to.
     pub(super) fn notebooks(&self) -> Vec<String> {
         self.shared.notebooks(&self.notebook)
     }
 
-    /// The model, and who provides it.
+    /// The model and its provider.
     pub(super) fn model(&self) -> String {
         format!("{} at {}", self.shared.account.model(), self.shared.account.host())
     }

@@ -1,4 +1,4 @@
-//! A diff for people: a title per cell that says what happened to it, then lines.
+//! A diff as text: a title for each changed cell, then its lines.
 
 use cellist_notebook::{Cell, CellChange, CellDiff, split};
 
@@ -38,7 +38,7 @@ pub(super) fn view(sides: &DiffSides, changes: &NotebookChanges, paint: Paint) -
     out
 }
 
-/// What sets a file apart from the one before it, where git shows several.
+/// The line that separates files when git shows several.
 pub(super) fn headline(before: &str, after: &str, paint: Paint) -> String {
     let line = format!("diff --cellist a/{} b/{}", visible(before), visible(after));
     paint.line(Ink::Title, &line) + "\n"

@@ -1,11 +1,10 @@
-//! git's configuration, through git itself.
+//! Reads and changes git's configuration with `git config`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::error::{CliError, Exit, FailureKind};
 
-/// Which configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConfigScope {
     Local,
@@ -28,13 +27,12 @@ impl ConfigScope {
     }
 }
 
-/// The git of a scope.
 pub(super) struct GitConfig {
     pub(super) scope: ConfigScope,
 }
 
 impl GitConfig {
-    /// Sets what is not set yet, and tells each.
+    /// Sets missing keys. Returns a message for each.
     pub(super) fn set(&self, program: &str) -> Result<Vec<String>, CliError> {
         let mut done = Vec::new();
         for (key, value) in [
@@ -51,7 +49,7 @@ impl GitConfig {
         Ok(done)
     }
 
-    /// Takes back what is set, and tells each.
+    /// Removes our sections. Returns a message for each.
     pub(super) fn unset(&self) -> Result<Vec<String>, CliError> {
         let mut done = Vec::new();
         for section in ["diff.cellist", "merge.cellist"] {
@@ -65,7 +63,7 @@ impl GitConfig {
         Ok(done)
     }
 
-    /// The file that says which notebooks are compared how.
+    /// The attributes file of the scope.
     pub(super) fn attributes_file(&self) -> Result<PathBuf, CliError> {
         match self.scope {
             ConfigScope::Local => {
@@ -124,7 +122,7 @@ impl GitConfig {
     }
 }
 
-/// The one line that git answered.
+/// The first line of git's output.
 fn line(answer: &Output) -> String {
     String::from_utf8_lossy(&answer.stdout).trim_end_matches(['\n', '\r']).to_owned()
 }

@@ -1,4 +1,4 @@
-//! A run of a notebook: in the host, if that has the notebook open, else in this process. Both run it in the same way.
+//! Runs a notebook in the host if it is open there, else in this process.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,30 +31,30 @@ use crate::settings::limits;
 use crate::signals;
 use crate::spinner::Spinner;
 
-/// A run that is to be made.
+/// A run that has not started.
 pub(super) struct PendingRun<'a> {
     pub(super) arguments: &'a RunArgs,
     pub(super) settings: &'a Settings,
     pub(super) store: Store,
-    /// The file that gets the outputs in place of the notebook.
+    /// The output file, if it differs from the notebook.
     pub(super) copy: Option<PathBuf>,
     /// Whether the host has the notebook open.
     pub(super) is_open: bool,
     pub(super) paint: Paint,
 }
 
-/// The notebook before the run, with the cells that were chosen.
+/// The notebook before the run, with the selected cells.
 struct PreparedRun {
     notebook: Arc<Notebook>,
     chosen: Vec<CellId>,
-    /// The text of the cell with the parameters.
+    /// The source of the parameters cell.
     parameters: Option<String>,
     wanted: Wanted,
     notices: Vec<String>,
 }
 
 impl PendingRun<'_> {
-    /// Runs the notebook in this process, which ends its kernel.
+    /// Runs the notebook in this process and ends the kernel.
     pub(super) fn carry_out_here(
         &self,
         runtime: Runtime,
@@ -79,7 +79,7 @@ impl PendingRun<'_> {
         Ok(answer(report, self.paint))
     }
 
-    /// Runs the notebook, and shows each cell as it goes.
+    /// Runs the notebook and shows each cell as it runs.
     pub(super) async fn carry_out(
         &self,
         open: &OpenNotebook,
@@ -109,7 +109,7 @@ impl PendingRun<'_> {
         let mut report = match ran {
             Ok(report) => report,
             Err(error) => {
-                // A host that is gone has no sessions any more.
+                // The sessions of a lost host are gone too.
                 let _ = open.client().ask(Request::End(session)).await;
                 return Err(error);
             }
@@ -124,7 +124,7 @@ impl PendingRun<'_> {
         Ok(report)
     }
 
-    /// Reads the notebook and finds the cells. Changes nothing.
+    /// Reads the notebook and selects the cells. Changes nothing.
     async fn prepare(
         &self,
         open: &OpenNotebook,
@@ -153,7 +153,7 @@ impl PendingRun<'_> {
         Ok(PreparedRun { notebook, chosen, parameters, wanted, notices })
     }
 
-    /// The error of a file that cannot be opened, as other commands tell it.
+    /// The error of a file that cannot be opened, as other commands report it.
     fn unreadable(&self, error: NotebookError) -> CliError {
         match self.store.open(&self.arguments.notebook) {
             Err(precise) if !self.is_open => precise.into(),
@@ -161,7 +161,7 @@ impl PendingRun<'_> {
         }
     }
 
-    /// The call of the cells, in a session of their own that ends with this command.
+    /// The call that runs the cells, in a session that ends with this command.
     fn call(&self, open: &OpenNotebook, wanted: Wanted) -> Result<CallRequest, CliError> {
         let now = UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
         let cwd = match self.is_open {
@@ -195,7 +195,7 @@ impl PendingRun<'_> {
         })
     }
 
-    /// Makes the copy, puts the parameters in and runs the cells.
+    /// Creates the output file, inserts the parameters and runs the cells.
     async fn cells(
         &self,
         open: &OpenNotebook,

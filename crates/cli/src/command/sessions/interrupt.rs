@@ -1,4 +1,4 @@
-//! `cellist sessions interrupt`: stops the running code and keeps the state, unless it is forced.
+//! `cellist sessions interrupt`: stops the running code and, without --force, keeps the state.
 
 use cellist_host::{Reply, Request};
 use cellist_session::execution::KernelState;

@@ -1,4 +1,4 @@
-//! `cellist sessions list`: what there is, the oldest first.
+//! `cellist sessions list`: prints all sessions, oldest first.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -68,7 +68,7 @@ fn row(session: &SessionView) -> Vec<String> {
     ]
 }
 
-/// How long a session stays if nobody uses it.
+/// The time until an unused session ends.
 fn ends_in(ends_ms: u64) -> String {
     let left = (UNIX_EPOCH + Duration::from_millis(ends_ms)).duration_since(SystemTime::now());
     match left.unwrap_or_default().as_secs() {

@@ -1,4 +1,4 @@
-//! `cellist sessions restart`: a new kernel for a session.
+//! `cellist sessions restart`: restarts the kernel of a session.
 
 use cellist_host::{Reply, Request};
 use clap::Args;

@@ -1,4 +1,4 @@
-//! The browsers that were let in at the page, as a list, from the host or from the state folder.
+//! Lists the browsers that were signed in to the page, from the host or from the state folder.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,7 +14,7 @@ use crate::output::CommandOutput;
 
 const COLUMNS: [&str; 6] = ["browser", "name", "signed in", "open pages", "first used", "last used"];
 
-/// The answer of `cellist status --browsers`.
+/// The output of `cellist status --browsers`.
 pub(super) fn list(home: &Home) -> Result<CommandOutput, CliError> {
     let browsers = ask(Request::Browsers)?.unwrap_or_else(|| cellist_serve::browsers(home));
     let json = json!({ "browsers": browsers.iter().map(to_json).collect::<Vec<_>>() });
@@ -25,7 +25,7 @@ pub(super) fn list(home: &Home) -> Result<CommandOutput, CliError> {
     Ok(CommandOutput::new(table(&COLUMNS, browsers.iter().map(row)), json))
 }
 
-/// Asks the host about browsers; nothing where none runs.
+/// Sends a request about browsers. Returns `None` without a host.
 pub(crate) fn ask(request: Request) -> Result<Option<Vec<BrowserView>>, CliError> {
     host::block_on(async {
         let host = host::user_host();
