@@ -62,7 +62,7 @@ fn a_pipe_and_a_file_get_the_very_bytes() {
     let said = desk.run(&["artifact", "read", &id, "-o", "all.bin"]).ok();
     assert_eq!(said, "wrote 100000 bytes to all.bin\n");
     assert_eq!(desk.read("all.bin"), bytes);
-    // What cannot be read leaves the file as it is.
+    // A failed read leaves the file unchanged.
     let refused = desk.run(&["artifact", "read", &id, "--lines", "9999999", "-o", "all.bin"]).refused(2);
     assert!(refused.contains("out of range"), "{refused}");
     assert_eq!(desk.read("all.bin"), bytes);

@@ -1,4 +1,4 @@
-//! `cellist chat`: a conversation on a terminal and through a pipe, with a provider that says what the test wrote for it.
+//! `cellist chat` on a terminal and through a pipe, with a scripted provider.
 
 use std::fs;
 use std::process::Command;
@@ -124,7 +124,7 @@ fn a_conversation_on_a_terminal_streams_asks_and_takes_back() {
     screen.keys("make it 42\r");
     screen.wait_for("Run this?");
     screen.keys("y\r");
-    // What comes in pieces is seen piece by piece, as Markdown.
+    // Pieces of an answer appear as they arrive, as Markdown.
     screen.wait("the first piece", |shown| shown.contains("It shows 42") && !shown.contains("now."));
     bed.models.release();
     let shown = screen.wait("the end", |shown| shown.contains("now.") && shown.contains("tokens read"));
@@ -139,7 +139,7 @@ fn a_conversation_on_a_terminal_streams_asks_and_takes_back() {
     screen.wait_for("stopped");
     screen.keys("/undo\r");
     screen.wait_for("Nothing was to be taken back");
-    // Who leaves and comes back finds all of it.
+    // The conversation is complete after leaving and coming back.
     screen.keys("\u{4}");
     assert_eq!(screen.end().0, 0);
     let mut screen = bed.screen(&["--mode", "ask"]);
@@ -251,7 +251,7 @@ fn messages_are_written_with_all_that_a_line_editor_has() {
     bed.desk.write("other.ipynb", bed.desk.text("nb.ipynb"));
     let mut screen = bed.screen(&["--mode", "ask"]);
     screen.wait_for("ask>");
-    // Commands, notebooks and tools are completed; keys move and change what is written.
+    // Commands, notebooks and tools are completed; keys move the cursor and edit the text.
     screen.keys("/m\t ag\t\r");
     screen.wait_for("agent>");
     screen.keys("/mode ask\r");
@@ -265,7 +265,7 @@ fn messages_are_written_with_all_that_a_line_editor_has() {
     assert!(!shown.contains("#getNotebookCells"), "what could have been meant is gone:\n{shown}");
     let said = "look at @other.ipynb with #getCellOutputs\\nin two lines";
     assert!(bed.sent().contains(said), "{}", bed.sent());
-    // What is typed while an answer comes waits for its end.
+    // Input typed during an answer waits for its end.
     screen.wait("the end", |shown| shown.trim_end().ends_with("ask>"));
     screen.keys("again\r");
     screen.wait_for("Two");
@@ -274,7 +274,7 @@ fn messages_are_written_with_all_that_a_line_editor_has() {
     screen.wait_for("ask> thr");
     screen.keys("ee\r");
     screen.wait_for("Three.");
-    // An interrupt drops what was begun, and leaves nobody out in the cold.
+    // An interrupt drops the current input and prints a hint.
     screen.wait("the end", |shown| shown.trim_end().ends_with("ask>"));
     screen.keys("begun");
     screen.wait_for("ask> begun");

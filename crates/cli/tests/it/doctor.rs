@@ -1,4 +1,4 @@
-//! `cellist doctor`: each fault, caused, with the line that tells of it and what to do.
+//! `cellist doctor`: causes each fault and checks its line and hint.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

@@ -1,4 +1,4 @@
-//! `cellist exec` on real kernels, and what stands in the way of one.
+//! `cellist exec` on real kernels, and its failures.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -314,7 +314,7 @@ fn a_users_own_module_is_loaded_and_a_folders_is_not() {
     }
 }
 
-/// A kernel that somebody else started.
+/// A kernel that another program started.
 struct Foreign(std::process::Child);
 
 impl Foreign {

@@ -1,4 +1,4 @@
-//! Help: what each command says of itself.
+//! The help of each command.
 
 use insta::assert_snapshot;
 

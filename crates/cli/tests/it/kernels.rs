@@ -1,4 +1,4 @@
-//! `cellist kernels`: what can run code, and why something cannot.
+//! `cellist kernels`: usable kernels, and the faults of the others.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,4 +1,4 @@
-//! `cellist run` on real kernels: what it writes, prints and leaves behind.
+//! `cellist run` on real kernels: files, output and leftovers.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ impl Desk {
         serde_json::from_slice(&self.read(name)).unwrap()
     }
 
-    /// Runs a notebook with nbclient and keeps what comes of it under another name.
+    /// Runs a notebook with nbclient and stores the result under another name.
     pub(crate) fn run_with_nbclient(&self, name: &str, reference: &str) {
         let mut command = Command::new(testkit::python("kernels"));
         command.arg(testkit::repo_root().join("testkit/python/reference.py")).args([name, reference]);
@@ -75,8 +75,8 @@ fn the_file_is_what_nbclient_writes() {
     }
 }
 
-/// A cell without what differs from one run of nbclient to the next: where a stream is cut, memory addresses, the
-/// process in file names. The folder that we put first on the path is the one thing that is ours.
+/// A cell without details that differ between runs of nbclient: stream boundaries, memory addresses, and the
+/// process id in file names. Only the first folder on the path is our own addition.
 pub(crate) fn comparable(cell: &Value) -> Value {
     let mut cell = cell.clone();
     if cell["id"] == "c17" && crate::desk::source(&cell["source"]).contains("sys.path[0]") {

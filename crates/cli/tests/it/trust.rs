@@ -1,4 +1,4 @@
-//! `cellist trust`: what a cloned folder may do before and after.
+//! `cellist trust`: the rights of a cloned folder before and after.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::desk::Desk;
 
 const CODE: &str = "print(globals().get('theirs'), globals().get('mine'))";
 
-/// What code sees of the modules, and what is said besides.
+/// The modules that code sees, and the notices.
 fn exec(desk: &Desk, folder: &str) -> (String, String) {
     Backend::BareRunner.tally();
     let python = bare_python();

@@ -1,4 +1,4 @@
-//! Arguments that are none.
+//! Invalid arguments.
 
 use insta::assert_snapshot;
 

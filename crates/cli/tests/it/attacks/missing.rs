@@ -156,7 +156,7 @@ impl Walk {
         told(&Ran::of(&mut command))
     }
 
-    /// Does the work: the answer, and whether it failed.
+    /// Works while a site gets nothing, and again when it does. Returns the faults.
     fn work(&mut self, work: Work) -> (String, bool) {
         self.number += 1;
         let number = self.number;

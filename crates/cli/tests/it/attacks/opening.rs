@@ -32,7 +32,7 @@ while not select.select([sys.stdin], [], [], 0)[0] and time.monotonic() < end:
                 print(text, flush=True)
 "#;
 
-/// A browser starter that says what it was given and stays a while, as a browser would.
+/// A browser starter that prints its arguments and stays a while, as a browser would.
 const STARTER: &str = "#!/bin/sh\nprintf %s \"$1\" > \"$CELLIST_TEST_GIVEN.new\"\nmv \"$CELLIST_TEST_GIVEN.new\" \
                        \"$CELLIST_TEST_GIVEN\"\nn=0\nwhile [ ! -e \"$CELLIST_TEST_GIVEN.go\" ] && [ $n -lt 600 ]; do sleep 0.05; n=$((n + 1)); done\n";
 
