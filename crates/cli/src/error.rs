@@ -82,11 +82,11 @@ impl CliError {
 
     /// An invalid notebook, or an invalid request about one.
     pub(crate) fn notebook(path: &Path, error: &notebook::Error) -> CliError {
-        CliError::asked(error).about(&path.display().to_string())
+        CliError::rejected(error).about(&path.display().to_string())
     }
 
     /// An invalid request that does not concern a file.
-    pub(crate) fn asked(error: &notebook::Error) -> CliError {
+    pub(crate) fn rejected(error: &notebook::Error) -> CliError {
         let exit = match error {
             notebook::Error::Conflicts(_) => Exit::NotSaved,
             _ => Exit::BadInput,

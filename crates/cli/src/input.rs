@@ -66,7 +66,7 @@ impl InputSource {
 
 /// The error for missing input.
 pub(crate) fn missing(action: &'static str) -> CliError {
-    CliError::asked(&notebook::Error::MissingContent { action }).with_hint(match action {
+    CliError::rejected(&notebook::Error::MissingContent { action }).with_hint(match action {
         "write" => "pass a file, or pipe the text in",
         "batch" => "pass a file, or pipe the operations in",
         _ => "pass --source TEXT or --file FILE, or pipe the source in",

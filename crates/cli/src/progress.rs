@@ -86,7 +86,7 @@ impl Progress {
                 match told.recv_timeout(FRAME) {
                     Ok(first) => {
                         let all = std::iter::once(first).chain(told.try_iter());
-                        show(&all.map(|told| view.hear(told)).collect::<String>());
+                        show(&all.map(|told| view.show_event(told)).collect::<String>());
                     }
                     Err(RecvTimeoutError::Timeout) => {
                         let newest = seen.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -122,7 +122,7 @@ struct ProgressView {
 }
 
 impl ProgressView {
-    fn hear(&mut self, told: ProgressEvent) -> String {
+    fn show_event(&mut self, told: ProgressEvent) -> String {
         match (told, &mut self.live) {
             (ProgressEvent::Started(step, at), Some(live)) => live.start(step, at),
             (ProgressEvent::Started(step, _), None) => plain::opening(&step, self.paint),

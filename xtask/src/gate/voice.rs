@@ -69,7 +69,6 @@ const LARGE: &[&str] = &[
     "crates/tools/src/tool/get_variables/variables.py:_cellist_variables",
     // To be split.
     "crates/assistant/tests/it/turns.rs",
-    "crates/cli/tests/it/run.rs",
     "crates/kernel/src/runner/link.rs",
     "crates/kernel/src/zmq/live.rs:connect",
     "crates/live/src/simulation.rs",

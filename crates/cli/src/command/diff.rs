@@ -59,7 +59,7 @@ pub(crate) fn diff_notebooks(arguments: DiffArgs) -> Result<CommandOutput, CliEr
     }
     let paint = Paint::for_stdout(arguments.color);
     if !arguments.driver.is_empty() {
-        return drive(&arguments.driver, paint);
+        return run_diff_driver(&arguments.driver, paint);
     }
     let (Some(before), Some(after)) = (arguments.before, arguments.after) else {
         unreachable!("clap asks for both");
@@ -103,7 +103,7 @@ impl NotebookChanges {
 
 /// git gives the path, then file, object name and mode of both sides, and for a renamed file the new path
 /// and a header besides; for a file that is not merged yet it gives the path alone.
-fn drive(given: &[OsString], paint: Paint) -> Result<CommandOutput, CliError> {
+fn run_diff_driver(given: &[OsString], paint: Paint) -> Result<CommandOutput, CliError> {
     let path = Path::new(&given[0]).display();
     let (Some(before), Some(after)) = (given.get(1), given.get(4)) else {
         return Ok(CommandOutput::new(

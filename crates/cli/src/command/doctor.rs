@@ -81,7 +81,7 @@ pub(crate) fn check_installation(arguments: DoctorArgs) -> Result<CommandOutput,
         (false, false) => Exit::Done,
     };
     let json = json!({ "ok": !any, "checks": checks });
-    let text = for_people(&checks, Paint::for_stdout(ColourMode::Auto));
+    let text = checks_text(&checks, Paint::for_stdout(ColourMode::Auto));
     Ok(CommandOutput::new(text, json).with_exit(exit))
 }
 
@@ -368,7 +368,7 @@ async fn host() -> DoctorCheck {
     }
 }
 
-fn for_people(checks: &[DoctorCheck], paint: Paint) -> String {
+fn checks_text(checks: &[DoctorCheck], paint: Paint) -> String {
     let mut lines = Vec::new();
     for check in checks {
         let (mark, ink) = match check.status {

@@ -56,7 +56,7 @@ pub(crate) fn report_editor(arguments: EditorArgs) -> Result<CommandOutput, CliE
         }
     })?;
     Ok(CommandOutput::new(
-        for_people(&editor),
+        editor_text(&editor),
         json!({ "editor": editor, "notebookMode": editor.notebook().is_some() }),
     ))
 }
@@ -77,7 +77,7 @@ impl EditorArgs {
     }
 }
 
-fn for_people(editor: &EditorState) -> String {
+fn editor_text(editor: &EditorState) -> String {
     match editor.notebook() {
         Some(path) => format!("Notebook mode is on: {} is attached and active.\n", path.display()),
         None => format!("{}\n", notebook_mode_off_reason(editor)),

@@ -102,7 +102,7 @@ pub(crate) fn exec_code(arguments: ExecArgs, format: OutputFormat) -> Result<Com
         reach.close().await;
         ran
     })?;
-    told(report, started, format)
+    exec_output(report, started, format)
 }
 
 /// Runs the code. A kernel that ends with the command is started first, so that a line can name it.
@@ -194,7 +194,7 @@ fn show(progress: &mut Progress, view: &CallView) {
 }
 
 /// Prints the name of the kernel and returns the output.
-fn told(
+fn exec_output(
     mut report: CallReport,
     started: Option<StartedKernel>,
     format: OutputFormat,

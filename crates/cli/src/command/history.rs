@@ -36,7 +36,7 @@ pub(crate) fn show_history(arguments: HistoryArgs) -> Result<CommandOutput, CliE
     for entry in &entries {
         let Entry { number, turn, .. } = entry;
         let when = clock::ago(now.saturating_sub(Duration::from_millis(entry.until)));
-        let (who, what) = (&entry.actor.name, told(entry));
+        let (who, what) = (&entry.actor.name, entry_summary(entry));
         let undone = entry.undone_by.map_or_else(String::new, |by| format!(" (undone by {by})"));
         let _ = writeln!(text, "{number:>4}  {when:<14}  {who:<12}  {turn:<width$}  {what}{undone}");
     }
@@ -51,7 +51,7 @@ pub(crate) fn show_history(arguments: HistoryArgs) -> Result<CommandOutput, CliE
 }
 
 /// The changes of an entry, in one line.
-pub(super) fn told(entry: &Entry) -> String {
+pub(super) fn entry_summary(entry: &Entry) -> String {
     let deeds = entry.deeds().join(", ");
     match entry.undoes.as_slice() {
         [] => deeds,

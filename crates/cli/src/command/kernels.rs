@@ -39,7 +39,7 @@ pub(crate) fn list_kernels(arguments: KernelsArgs) -> Result<CommandOutput, CliE
     let gateway = match url {
         Some(url) => {
             waiting.now("asking the gateway");
-            Some(elsewhere(&url, found.variables.text(TOKEN_VARIABLE))?)
+            Some(gateway_json(&url, found.variables.text(TOKEN_VARIABLE))?)
         }
         None => None,
     };
@@ -71,15 +71,13 @@ pub(crate) fn list_kernels(arguments: KernelsArgs) -> Result<CommandOutput, CliE
         })
         .collect();
     kernels.extend(found.broken_specs.iter().map(|(file, why)| broken_json(file, why)));
-    let mut text = for_people(&pythons, &kernels, Paint::for_stdout(ColourMode::Auto));
-    text.extend(
-        gateway.as_ref().map(|gateway| gateway_for_people(gateway, Paint::for_stdout(ColourMode::Auto))),
-    );
+    let mut text = kernels_text(&pythons, &kernels, Paint::for_stdout(ColourMode::Auto));
+    text.extend(gateway.as_ref().map(|gateway| gateway_text(gateway, Paint::for_stdout(ColourMode::Auto))));
     Ok(CommandOutput::new(text, json!({ "pythons": pythons, "kernels": kernels, "gateway": gateway })))
 }
 
 /// The kernelspecs of a gateway, and its running kernels if it lists them.
-fn elsewhere(url: &str, token: Option<String>) -> Result<Value, CliError> {
+fn gateway_json(url: &str, token: Option<String>) -> Result<Value, CliError> {
     let gateway = Gateway::new(url, token).map_err(|error| {
         CliError::input(FailureKind::NoGateway, error.to_string())
             .with_hint("use a URL like http://127.0.0.1:8888")
@@ -99,7 +97,7 @@ fn elsewhere(url: &str, token: Option<String>) -> Result<Value, CliError> {
     })
 }
 
-fn gateway_for_people(gateway: &Value, paint: Paint) -> String {
+fn gateway_text(gateway: &Value, paint: Paint) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let listed = |key: &str| gateway[key].as_array().cloned().unwrap_or_default();
     let mut said = format!("\n{}\n", paint.line(Ink::Title, &format!("Gateway {}", text(&gateway["url"]))));
@@ -146,13 +144,13 @@ fn broken_json(file: &Path, why: &str) -> Value {
     })
 }
 
-fn for_people(pythons: &[Value], kernels: &[Value], paint: Paint) -> String {
+fn kernels_text(pythons: &[Value], kernels: &[Value], paint: Paint) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut said = paint.line(Ink::Title, "Python") + "\n";
     if pythons.is_empty() {
         said.push_str("  none: install Python 3.8 or newer, or pass --python PATH\n");
     }
-    let (usable, flawed) = apart(pythons);
+    let (usable, flawed) = split_usable(pythons);
     said += &table(
         &[],
         usable.iter().map(|python| {
@@ -162,12 +160,12 @@ fn for_people(pythons: &[Value], kernels: &[Value], paint: Paint) -> String {
             vec![format!("{mark} {}", text(&python["path"])), text(&python["version"]), ways.into(), origin]
         }),
     );
-    said += &flaws(&flawed, |python| text(&python["path"]), paint);
+    said += &describe_unusable(&flawed, |python| text(&python["path"]), paint);
     said += &format!("\n{}\n", paint.line(Ink::Title, "Jupyter kernels"));
     if kernels.is_empty() {
         said.push_str("  none\n");
     }
-    let (usable, flawed) = apart(kernels);
+    let (usable, flawed) = split_usable(kernels);
     said += &table(
         &[],
         usable.iter().map(|kernel| {
@@ -175,16 +173,16 @@ fn for_people(pythons: &[Value], kernels: &[Value], paint: Paint) -> String {
             [vec![format!("  {}", text(&kernel["name"]))], named.into()].concat()
         }),
     );
-    said + &flaws(&flawed, |kernel| text(&kernel["name"]), paint)
+    said + &describe_unusable(&flawed, |kernel| text(&kernel["name"]), paint)
 }
 
 /// Splits entries into usable and unusable ones.
-fn apart(all: &[Value]) -> (Vec<&Value>, Vec<&Value>) {
+fn split_usable(all: &[Value]) -> (Vec<&Value>, Vec<&Value>) {
     all.iter().partition(|one| one["usable"] == true)
 }
 
 /// Describes unusable entries: name, reason and hint.
-fn flaws(flawed: &[&Value], name: impl Fn(&Value) -> String, paint: Paint) -> String {
+fn describe_unusable(flawed: &[&Value], name: impl Fn(&Value) -> String, paint: Paint) -> String {
     let mut said = String::new();
     for one in flawed {
         let reason = paint.line(Ink::Aside, one["reason"].as_str().unwrap_or_default());

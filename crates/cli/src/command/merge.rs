@@ -47,7 +47,7 @@ pub(crate) struct MergeArgs {
 
 pub(crate) fn merge_notebooks(arguments: MergeArgs) -> Result<CommandOutput, CliError> {
     if arguments.driver {
-        return drive(&arguments);
+        return run_merge_driver(&arguments);
     }
     if let Some(extra) = arguments.rest.first() {
         let message = format!("unexpected argument '{}' found", extra.display());
@@ -59,7 +59,7 @@ pub(crate) fn merge_notebooks(arguments: MergeArgs) -> Result<CommandOutput, Cli
     let [base, ours, theirs] = [files::side(sides[0])?, files::side(sides[1])?, files::side(sides[2])?];
     let on_conflict = if arguments.mark { OnConflict::Mark } else { OnConflict::Refuse };
     let merged = merge(&base, &ours, &theirs, on_conflict)
-        .map_err(|error| CliError::asked(&error).with_hint(MARK_HINT))?;
+        .map_err(|error| CliError::rejected(&error).with_hint(MARK_HINT))?;
     let bytes = merged.notebook.to_bytes();
     let mut json = json!({
         "revision": merged.notebook.revision().to_string(),
@@ -83,7 +83,7 @@ pub(crate) fn merge_notebooks(arguments: MergeArgs) -> Result<CommandOutput, Cli
 
 const MARK_HINT: &str = "pass --mark to write both versions between conflict markers";
 
-fn drive(arguments: &MergeArgs) -> Result<CommandOutput, CliError> {
+fn run_merge_driver(arguments: &MergeArgs) -> Result<CommandOutput, CliError> {
     let MergeArgs { base, ours, theirs, .. } = arguments;
     // A refused file must not be taken for one that is not a notebook.
     files::check_look(base)?;
@@ -95,13 +95,13 @@ fn drive(arguments: &MergeArgs) -> Result<CommandOutput, CliError> {
     // Both sides added the file when there is no base.
     let base_side = files::blob(base).unwrap_or_else(|_| common(&our_side, &their_side));
     let merged = merge(&base_side, &our_side, &their_side, OnConflict::Mark)
-        .map_err(|error| CliError::asked(&error))?;
+        .map_err(|error| CliError::rejected(&error))?;
     // A temporary file of git, which no other program uses.
     fs::write(ours, merged.notebook.to_bytes()).map_err(|error| CliError::unwritable(ours, &error))?;
-    Ok(driven(arguments, &merged))
+    Ok(driver_output(arguments, &merged))
 }
 
-fn driven(arguments: &MergeArgs, merged: &Merged) -> CommandOutput {
+fn driver_output(arguments: &MergeArgs, merged: &Merged) -> CommandOutput {
     let name = arguments
         .rest
         .get(1)

@@ -30,7 +30,7 @@ pub(crate) struct SettingsArgs {
 pub(crate) fn show_settings(arguments: SettingsArgs) -> Result<CommandOutput, CliError> {
     let resolved = settings_in(&working_folder(None)?, &arguments.set)?;
     let json = to_json(&resolved);
-    let text = for_people(&resolved, Paint::for_stdout(ColourMode::Auto));
+    let text = settings_text(&resolved, Paint::for_stdout(ColourMode::Auto));
     Ok(CommandOutput::new(text, json).with_notices(resolved.notices))
 }
 
@@ -59,7 +59,7 @@ fn to_json(resolved: &Resolved) -> Value {
     })
 }
 
-fn for_people(resolved: &Resolved, paint: Paint) -> String {
+fn settings_text(resolved: &Resolved, paint: Paint) -> String {
     let rows: Vec<(&str, String, &Origin)> =
         resolved.rows().map(|(row, origin)| (row.name, row.text_of(&resolved.settings), origin)).collect();
     let widest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or_default();

@@ -57,7 +57,7 @@ pub(crate) fn show_status(arguments: StatusArgs) -> Result<CommandOutput, CliErr
         return Ok(CommandOutput::new(format!("{token}\n"), json!({ "token": token })));
     }
     let text = match &state {
-        Some(state) => for_people(state, &home),
+        Some(state) => status_text(state, &home),
         None => "No host is running. One starts on demand, for example with `cellist exec --session NAME`.\n"
             .into(),
     };
@@ -71,7 +71,7 @@ pub(crate) fn to_json(state: &HostState) -> Value {
     serde_json::to_value(state).unwrap_or_else(|_| json!({}))
 }
 
-fn for_people(state: &HostState, home: &Home) -> String {
+fn status_text(state: &HostState, home: &Home) -> String {
     let HostState { version, pid, started, background, sessions, busy, notebooks, chats, clients, log, page } =
         state;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

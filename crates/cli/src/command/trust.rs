@@ -67,7 +67,7 @@ fn trust(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<CommandOu
         format!("Nothing in {} needs trust.\n", own.display())
     } else {
         ledger.trust(&project, &items)?;
-        let lines: Vec<String> = items.iter().map(|item| format!("  {}\n", told(item))).collect();
+        let lines: Vec<String> = items.iter().map(|item| format!("  {}\n", item_line(item))).collect();
         format!("Trusted in {}, as it is now:\n{}", own.display(), lines.concat())
     };
     let names: Vec<Value> =
@@ -75,7 +75,7 @@ fn trust(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<CommandOu
     Ok(CommandOutput::new(text, json!({ "folder": project.folder().to_string_lossy(), "trusted": names })))
 }
 
-fn told(item: &Item) -> String {
+fn item_line(item: &Item) -> String {
     match &item.value {
         Some(value) => format!("{} = {value}", item.name),
         None => item.name.clone(),

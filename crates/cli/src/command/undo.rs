@@ -7,7 +7,7 @@ use cellist_store::Changed;
 use clap::Args;
 use serde_json::json;
 
-use crate::command::history::{entry_json, told};
+use crate::command::history::{entry_json, entry_summary};
 use crate::error::{CliError, FailureKind};
 use crate::notebook_access::{self, StandaloneFlag};
 use crate::output::CommandOutput;
@@ -55,7 +55,7 @@ pub(crate) fn undo_changes(arguments: UndoArgs) -> Result<CommandOutput, CliErro
     handle.keep(&notebook);
     let mut text = String::new();
     for entry in &entries {
-        text.push_str(&format!("Undid {} ({}): {}\n", entry.number, entry.actor.name, told(entry)));
+        text.push_str(&format!("Undid {} ({}): {}\n", entry.number, entry.actor.name, entry_summary(entry)));
     }
     let json = json!({
         "path": path.to_string_lossy(),

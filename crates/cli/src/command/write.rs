@@ -87,10 +87,10 @@ fn write_text(
 fn refused(error: &notebook::Error) -> CliError {
     match error {
         notebook::Error::BadMarker { found, .. } if found.starts_with(OUTPUT_MARKER) => {
-            CliError::asked(error)
+            CliError::rejected(error)
                 .with_hint("text from `read --outputs` cannot be written; read it without --outputs")
         }
-        _ => CliError::asked(error),
+        _ => CliError::rejected(error),
     }
 }
 
@@ -109,7 +109,7 @@ fn write_raw(
     let changed = notebook.overwrite(bytes, base).map_err(|error| match &error {
         NotebookError::File(file) => match file.problem() {
             // The given content is not a notebook; the file may be one.
-            Problem::Refused(problem) => CliError::asked(problem).about(&content.name()),
+            Problem::Refused(problem) => CliError::rejected(problem).about(&content.name()),
             _ => error.into(),
         },
         NotebookError::Host { .. } => error.into(),

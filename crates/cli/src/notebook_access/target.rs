@@ -19,7 +19,7 @@ impl PathTarget {
         let whole = Path::new(argument);
         let split = match argument.to_str() {
             Some(text) if whole.symlink_metadata().is_err() => {
-                Selector::split(text).map_err(|error| CliError::asked(&error))?
+                Selector::split(text).map_err(|error| CliError::rejected(&error))?
             }
             Some(_) | None => None,
         };

@@ -336,7 +336,7 @@ fn ctrl_c_withdraws_a_message_that_waits_and_the_other_answer_goes_on() {
     first.keys("one\r");
     first.wait_for("First");
     second.keys("two\r");
-    second.wait_for("yours comes after it");
+    second.wait_for("yours is next");
     second.wait_for("First");
     second.keys("\u{3}");
     second.wait("the prompt again", |shown| {

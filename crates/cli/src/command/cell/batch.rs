@@ -36,7 +36,7 @@ pub(super) fn apply_batch(arguments: CellBatchArgs) -> Result<CommandOutput, Cli
     let content = InputSource::of_file(file);
     let text = content.text("batch")?;
     let operations = Operation::parse_list(&text).map_err(|error| {
-        let mut failure = CliError::asked(&error).about(&content.name());
+        let mut failure = CliError::rejected(&error).about(&content.name());
         failure.kind = FailureKind::InvalidOperation;
         failure
     })?;

@@ -33,9 +33,11 @@ pub(super) fn clear_cells(arguments: CellClearArgs) -> Result<CommandOutput, Cli
     let mut answer = perform(notebook, base, told, |notebook, snapshot| {
         let cells = match (cells.is_empty(), snapshot) {
             (false, _) => cells.clone(),
-            (true, None) => those(notebook.cells(), Cell::has_run),
+            (true, None) => matching_cells(notebook.cells(), Cell::has_run),
             // A snapshot does not record outputs.
-            (true, Some(base)) => those(&base.cells, |cell: &SnapshotCell| cell.kind == CellType::Code),
+            (true, Some(base)) => {
+                matching_cells(&base.cells, |cell: &SnapshotCell| cell.kind == CellType::Code)
+            }
         };
         Ok(cells.into_iter().map(|cell| Operation::Clear { cell }).collect())
     })?;
@@ -45,7 +47,7 @@ pub(super) fn clear_cells(arguments: CellClearArgs) -> Result<CommandOutput, Cli
     Ok(answer)
 }
 
-fn those<T>(cells: &[T], is_meant: impl Fn(&T) -> bool) -> Vec<CellRef> {
+fn matching_cells<T>(cells: &[T], is_meant: impl Fn(&T) -> bool) -> Vec<CellRef> {
     let meant = cells.iter().enumerate().filter(|(_, cell)| is_meant(cell));
     meant.filter_map(|(index, _)| i64::try_from(index).ok().map(CellRef::Index)).collect()
 }
