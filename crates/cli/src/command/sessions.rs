@@ -87,7 +87,7 @@ fn change(which: &SessionSelector, request: impl FnOnce(Named) -> Request) -> Re
     ask(request(which.named()))?.ok_or_else(|| {
         CliError::input(
             FailureKind::NoSuchSession,
-            format!("no session {}: the host is not running", which.id),
+            format!("there is no session {}: no host is running", which.id),
         )
         .with_hint("run `cellist exec --session NAME` to start one")
     })

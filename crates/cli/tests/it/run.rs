@@ -307,7 +307,7 @@ fn outputs_that_cannot_be_saved_are_kept_elsewhere_and_the_run_ends_with_4() {
     assert_eq!((&json["saved"], &json["status"]), (&json!(false), &json!("ok")));
     assert!(json["error"]["message"].as_str().unwrap().contains("nb.ipynb"), "{json}");
     let notices: Vec<&str> = json["notices"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    let kept = notices.iter().find_map(|notice| notice.split_once(" is kept in ")).unwrap().1;
+    let kept = notices.iter().find_map(|notice| notice.split_once(" were saved to ")).unwrap().1;
     assert!(std::fs::read_to_string(kept).unwrap().contains("worth keeping"));
 }
 

@@ -244,7 +244,7 @@ fn code_that_does_not_stop_keeps_its_state_until_a_forced_interrupt() {
             (124, &json!("timeout"), &json!(true))
         );
         let told = bed.run(&["sessions", "interrupt", "s", "--force"]).ok();
-        assert!(told.contains("its kernel was killed, and its state is lost"), "{told}");
+        assert!(told.contains("its kernel was killed and its state is lost"), "{told}");
         let text = bed.exec("print('precious' in globals())")["text"].as_str().unwrap().to_owned();
         assert!(text.starts_with("False\n[New kernel: the last one did not stop"), "{text}");
     }

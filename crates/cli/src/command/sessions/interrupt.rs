@@ -44,7 +44,7 @@ pub(super) fn interrupt_session(
         }
         Interruption::NotStopped(execution) => {
             let text =
-                format!("Session {id} was interrupted but is still running, as execution {execution}.\n");
+                format!("Session {id} was interrupted but is still running as execution {execution}.\n");
             (text, Some(KernelState::Unknown), Some(execution))
         }
     };
