@@ -1,21 +1,23 @@
-//! The command line as a whole: which commands there are, and what holds for all of them.
+//! The command line: all commands and the global options.
 
 use cellist_settings::Home;
 use clap::{Parser, Subcommand};
 
-use crate::answer::{Answer, Format, print_aside};
 use crate::command::{
     artifact, cell, chat, completions, context, diff, doctor, edit, editor, exec, gateway, git_setup, guard,
     history, kernels, man, mcp, merge, new, open, prompt, read, repl, revoke, run, serve, sessions, settings,
     status, stop, trust, undo, view, write,
 };
 use crate::error::CliError;
+use crate::output::{CommandOutput, OutputFormat, print_to_stderr};
 
-/// Notebooks on the command line: run, read, change, compare and merge them, and lose nothing
+/// Run, read, edit, diff and merge Jupyter notebooks, with live sessions shared by people and agents
 ///
-/// A change touches only the bytes of what was edited. Files that other programs change at the same time are
-/// merged by cell. Exit status: 0 done, 1 differences or code that failed, 2 bad usage or bad input (nothing
-/// changed), 3 no Python or kernel, 4 could not save, or a conflict, 124 timed out, 130 interrupted.
+/// An edit changes only the bytes of the edited cells. Concurrent changes by other programs are merged cell by
+/// cell.
+///
+/// Exit status: 0 success, 1 differences found or code failed, 2 bad usage or input (nothing changed), 3 no
+/// Python or kernel, 4 conflict or failed save, 124 timeout, 130 interrupted.
 #[derive(Parser, Debug)]
 #[command(
     name = "cellist",
@@ -23,118 +25,119 @@ use crate::error::CliError;
     arg_required_else_help = true,
     max_term_width = 79,
     after_help = "Examples:
-  cellist open nb.ipynb          in the browser, beside agents
-  cellist chat nb.ipynb          with a model, on the terminal
-  cellist run nb.ipynb           its cells, with their outputs saved
-  cellist exec 'print(6 * 7)'    code alone
-  cellist read nb.ipynb          a notebook as text
+  cellist open nb.ipynb          open in the browser
+  cellist chat nb.ipynb          chat with a model in the terminal
+  cellist run nb.ipynb           run all cells and save their outputs
+  cellist exec 'print(6 * 7)'    run a piece of code
+  cellist read nb.ipynb          print as text
   cellist read nb.ipynb > t; cellist write nb.ipynb t
   cellist cell insert nb.ipynb end --source 'print(1)'
   cellist diff old.ipynb new.ipynb
 
-State is kept in ~/.cellist, or where CELLIST_HOME says.
-CELLIST_AGENT=NAME marks changes as an agent's, for review and undo."
+State is stored in ~/.cellist; set CELLIST_HOME to change that.
+Set CELLIST_AGENT=NAME to attribute changes to an agent, for review and undo."
 )]
 pub(crate) struct Cli {
-    /// Print one JSON object, for errors too
+    /// Print one JSON object, also for errors
     #[arg(long, global = true, display_order = 900)]
     json: bool,
     #[command(subcommand)]
-    command: Command,
+    command: CliCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum Command {
-    Open(open::Arguments),
-    Run(run::Arguments),
-    Exec(exec::Arguments),
-    Repl(repl::Arguments),
-    View(view::Arguments),
-    Chat(chat::Arguments),
-    Sessions(sessions::Arguments),
-    Artifact(artifact::Arguments),
-    Read(read::Arguments),
-    Write(write::Arguments),
-    Edit(edit::Arguments),
-    New(new::Arguments),
-    Cell(cell::Arguments),
-    History(history::Arguments),
-    Undo(undo::Arguments),
-    Diff(diff::Arguments),
-    Merge(merge::Arguments),
-    GitSetup(git_setup::Arguments),
-    Kernels(kernels::Arguments),
-    Editor(editor::Arguments),
-    Gateway(gateway::Arguments),
-    Context(context::Arguments),
-    Prompt(prompt::Arguments),
-    Mcp(mcp::Arguments),
-    Serve(serve::Arguments),
-    Status(status::Arguments),
-    Revoke(revoke::Arguments),
-    Stop(stop::Arguments),
-    Settings(settings::Arguments),
-    Trust(trust::Arguments),
-    Doctor(doctor::Arguments),
-    Completions(completions::Arguments),
-    Man(man::Arguments),
-    Guard(guard::Arguments),
+enum CliCommand {
+    Open(open::OpenArgs),
+    Run(run::RunArgs),
+    Exec(exec::ExecArgs),
+    Repl(repl::ReplArgs),
+    View(view::ViewArgs),
+    Chat(chat::ChatArgs),
+    Sessions(sessions::SessionsArgs),
+    Artifact(artifact::ArtifactArgs),
+    Read(read::ReadArgs),
+    Write(write::WriteArgs),
+    Edit(edit::EditArgs),
+    New(new::NewArgs),
+    Cell(cell::CellArgs),
+    History(history::HistoryArgs),
+    Undo(undo::UndoArgs),
+    Diff(diff::DiffArgs),
+    Merge(merge::MergeArgs),
+    GitSetup(git_setup::GitSetupArgs),
+    Kernels(kernels::KernelsArgs),
+    Editor(editor::EditorArgs),
+    Gateway(gateway::GatewayArgs),
+    Context(context::ContextArgs),
+    Prompt(prompt::PromptArgs),
+    Mcp(mcp::McpArgs),
+    Serve(serve::ServeArgs),
+    Status(status::StatusArgs),
+    Revoke(revoke::RevokeArgs),
+    Stop(stop::StopArgs),
+    Settings(settings::SettingsArgs),
+    Trust(trust::TrustArgs),
+    Doctor(doctor::DoctorArgs),
+    Completions(completions::CompletionsArgs),
+    Man(man::ManArgs),
+    Guard(guard::GuardArgs),
 }
 
 impl Cli {
-    pub(crate) fn format(&self) -> Format {
-        if self.json { Format::Json } else { Format::People }
+    pub(crate) fn format(&self) -> OutputFormat {
+        if self.json { OutputFormat::Json } else { OutputFormat::Text }
     }
 
-    /// Says on standard error when other users can reach the state folder.
-    pub(crate) fn warn_of_exposed_state(&self) {
-        let uses_none = matches!(self.command, Command::Guard(_) | Command::Completions(_) | Command::Man(_));
-        // The doctor tells it in its own words.
-        if uses_none || matches!(self.command, Command::Doctor(_)) {
+    /// Warns on standard error if other users can access the state folder.
+    pub(crate) fn warn_about_exposed_state(&self) {
+        let uses_none =
+            matches!(self.command, CliCommand::Guard(_) | CliCommand::Completions(_) | CliCommand::Man(_));
+        // `doctor` reports it as a check.
+        if uses_none || matches!(self.command, CliCommand::Doctor(_)) {
             return;
         }
         if let Some(exposure) = Home::from_env().exposure() {
-            print_aside(&format!("warning: {exposure}\nhint: {}", exposure.remedy()));
+            print_to_stderr(&format!("warning: {exposure}\nhint: {}", exposure.remedy()));
         }
     }
 
-    pub(crate) fn run(self) -> Result<Answer, CliError> {
+    pub(crate) fn run(self) -> Result<CommandOutput, CliError> {
         let format = self.format();
         match self.command {
-            Command::Open(arguments) => open::run(arguments),
-            Command::Run(arguments) => run::run(arguments, format),
-            Command::Exec(arguments) => exec::run(arguments, format),
-            Command::Repl(arguments) => repl::run(arguments),
-            Command::View(arguments) => view::run(arguments),
-            Command::Chat(arguments) => chat::run(arguments, format),
-            Command::Sessions(arguments) => sessions::run(arguments),
-            Command::Artifact(arguments) => artifact::run(arguments, format),
-            Command::Read(arguments) => read::run(arguments, format),
-            Command::Write(arguments) => write::run(arguments),
-            Command::Edit(arguments) => edit::run(arguments),
-            Command::New(arguments) => new::run(arguments),
-            Command::Cell(arguments) => cell::run(arguments),
-            Command::History(arguments) => history::run(arguments),
-            Command::Undo(arguments) => undo::run(arguments),
-            Command::Diff(arguments) => diff::run(arguments),
-            Command::Merge(arguments) => merge::run(arguments),
-            Command::GitSetup(arguments) => git_setup::run(arguments),
-            Command::Kernels(arguments) => kernels::run(arguments),
-            Command::Editor(arguments) => editor::run(arguments),
-            Command::Gateway(arguments) => gateway::run(arguments),
-            Command::Context(arguments) => context::run(arguments),
-            Command::Prompt(arguments) => prompt::run(arguments),
-            Command::Mcp(arguments) => mcp::run(arguments),
-            Command::Serve(arguments) => serve::run(arguments),
-            Command::Status(arguments) => status::run(arguments),
-            Command::Revoke(arguments) => revoke::run(arguments),
-            Command::Stop(arguments) => stop::run(arguments),
-            Command::Settings(arguments) => settings::run(arguments),
-            Command::Trust(arguments) => trust::run(arguments),
-            Command::Doctor(arguments) => doctor::run(arguments),
-            Command::Completions(arguments) => completions::run(arguments),
-            Command::Man(arguments) => man::run(arguments),
-            Command::Guard(arguments) => guard::run(arguments),
+            CliCommand::Open(arguments) => open::open_page(arguments),
+            CliCommand::Run(arguments) => run::run_notebook(arguments, format),
+            CliCommand::Exec(arguments) => exec::exec_code(arguments, format),
+            CliCommand::Repl(arguments) => repl::start_repl(arguments),
+            CliCommand::View(arguments) => view::view_notebook(arguments),
+            CliCommand::Chat(arguments) => chat::chat_about_notebook(arguments, format),
+            CliCommand::Sessions(arguments) => sessions::run_sessions_command(arguments),
+            CliCommand::Artifact(arguments) => artifact::run_artifact_command(arguments, format),
+            CliCommand::Read(arguments) => read::read_path(arguments, format),
+            CliCommand::Write(arguments) => write::write_notebook(arguments),
+            CliCommand::Edit(arguments) => edit::edit_notebook(arguments),
+            CliCommand::New(arguments) => new::create_notebook(arguments),
+            CliCommand::Cell(arguments) => cell::run_cell_command(arguments),
+            CliCommand::History(arguments) => history::show_history(arguments),
+            CliCommand::Undo(arguments) => undo::undo_changes(arguments),
+            CliCommand::Diff(arguments) => diff::diff_notebooks(arguments),
+            CliCommand::Merge(arguments) => merge::merge_notebooks(arguments),
+            CliCommand::GitSetup(arguments) => git_setup::set_up_git(arguments),
+            CliCommand::Kernels(arguments) => kernels::list_kernels(arguments),
+            CliCommand::Editor(arguments) => editor::report_editor(arguments),
+            CliCommand::Gateway(arguments) => gateway::run_gateway_command(arguments),
+            CliCommand::Context(arguments) => context::show_context(arguments),
+            CliCommand::Prompt(arguments) => prompt::show_prompt(arguments),
+            CliCommand::Mcp(arguments) => mcp::serve_mcp(arguments),
+            CliCommand::Serve(arguments) => serve::serve_host(arguments),
+            CliCommand::Status(arguments) => status::show_status(arguments),
+            CliCommand::Revoke(arguments) => revoke::revoke_browsers(arguments),
+            CliCommand::Stop(arguments) => stop::stop_host(arguments),
+            CliCommand::Settings(arguments) => settings::show_settings(arguments),
+            CliCommand::Trust(arguments) => trust::change_trust(arguments),
+            CliCommand::Doctor(arguments) => doctor::check_installation(arguments),
+            CliCommand::Completions(arguments) => completions::print_completions(arguments),
+            CliCommand::Man(arguments) => man::write_man_pages(arguments),
+            CliCommand::Guard(arguments) => guard::run_guard(arguments),
         }
     }
 }

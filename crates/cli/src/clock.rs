@@ -1,4 +1,4 @@
-//! Times as people read and write them.
+//! Durations in arguments and output.
 
 use std::time::Duration;
 
@@ -16,26 +16,26 @@ pub(crate) fn ago(time: Duration) -> String {
     format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
 }
 
-/// More than anyone waits, and little enough to be added to any time.
+/// A practically unlimited time that can be added to any instant.
 const ALWAYS: f64 = 1e9;
 
-/// A number of seconds, whole or with a fraction.
+/// Parses a number of seconds, whole or with a fraction.
 pub(crate) fn seconds(text: &str) -> Result<Duration, String> {
-    let valid = "not a number of seconds such as 30 or 0.5";
+    let valid = "expected a number of seconds, such as 30 or 0.5";
     let seconds: f64 = text.trim().parse().map_err(|_| valid.to_owned())?;
     if !seconds.is_finite() {
         return Err(valid.to_owned());
     }
     if seconds < 0.0 {
-        return Err("less than 0 seconds".to_owned());
+        return Err("must not be negative".to_owned());
     }
     Duration::try_from_secs_f64(seconds.min(ALWAYS)).map_err(|_| valid.to_owned())
 }
 
-/// The same for a limit that is not moved to where it makes sense, and so must be more than nothing.
+/// Parses a time limit, which must be more than 0 seconds.
 pub(crate) fn some_seconds(text: &str) -> Result<Duration, String> {
     seconds(text).and_then(|time| match time.is_zero() {
-        true => Err("a time limit is more than 0 seconds".to_owned()),
+        true => Err("a time limit must be more than 0 seconds".to_owned()),
         false => Ok(time),
     })
 }
@@ -51,12 +51,12 @@ mod tests {
             ("0.5", Ok(500)),
             ("0", Ok(0)),
             ("1e300", Ok(1_000_000_000_000)),
-            ("nan", Err("not a number of seconds such as 30 or 0.5")),
-            ("inf", Err("not a number of seconds such as 30 or 0.5")),
-            ("-inf", Err("not a number of seconds such as 30 or 0.5")),
-            ("soon", Err("not a number of seconds such as 30 or 0.5")),
-            ("", Err("not a number of seconds such as 30 or 0.5")),
-            ("-1", Err("less than 0 seconds")),
+            ("nan", Err("expected a number of seconds, such as 30 or 0.5")),
+            ("inf", Err("expected a number of seconds, such as 30 or 0.5")),
+            ("-inf", Err("expected a number of seconds, such as 30 or 0.5")),
+            ("soon", Err("expected a number of seconds, such as 30 or 0.5")),
+            ("", Err("expected a number of seconds, such as 30 or 0.5")),
+            ("-1", Err("must not be negative")),
         ] {
             let read = seconds(text).map(|time| time.as_millis());
             assert_eq!(read, expected.map_err(str::to_owned), "{text}");

@@ -1,4 +1,4 @@
-//! What a person has in front of them, as flags say it or an editor has reported it.
+//! The editor's state: notebooks and cells from flags, or from the editor's last report to the host.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,39 +15,38 @@ use tokio::runtime::Builder;
 
 use crate::command::exec::working_folder;
 use crate::error::CliError;
-use crate::host::ours;
+use crate::host::user_host;
 use crate::kernel::KernelFlags;
 use crate::notebook_access::files;
 use crate::settings::settings_in;
 
-/// What is open, attached and selected.
+/// Flags for the active and attached notebooks and the selection.
 #[derive(Args, Debug)]
 pub(crate) struct EditorFlags {
-    /// A notebook that is attached to the conversation; may be given again
+    /// A notebook attached to the conversation; may be repeated
     #[arg(long, value_name = "NB", num_args = 1..)]
     attach: Vec<PathBuf>,
-    /// The file in the active editor
+    /// The notebook that is active in the editor
     #[arg(long, value_name = "NB")]
     active: Option<PathBuf>,
-    /// A cell that is selected in it, by index or id; may be given again
+    /// A selected cell, by index or id; may be repeated
     #[arg(long, value_name = "CELL", num_args = 1.., allow_negative_numbers = true)]
     select: Vec<String>,
-    /// The cell that is being edited
+    /// The cell being edited
     #[arg(long, value_name = "CELL", allow_negative_numbers = true)]
     editing: Option<String>,
-    /// How far the agent may go: ask, edit or agent
+    /// The agent's mode: ask, edit or agent
     #[arg(long, value_name = "MODE", default_value = "agent", value_parser = mode)]
     pub(crate) mode: Mode,
 }
 
-/// How far an agent may go.
 pub(crate) fn mode(word: &str) -> Result<Mode, UnknownMode> {
     word.parse()
 }
 
 impl EditorFlags {
-    /// What they say; where they say nothing, what an editor has reported to the host. `also` are notebooks that were
-    /// attached some other way.
+    /// The state from the flags; without flags, the editor's last report to the host. `also` are notebooks
+    /// attached in another way.
     pub(crate) fn editor(&self, also: &[PathBuf]) -> Result<EditorState, CliError> {
         let says_nothing = self.attach.is_empty() && self.active.is_none();
         if says_nothing && let Some(Reply::Editor(editor)) = ask_host(Request::Editor(None)) {
@@ -67,7 +66,7 @@ impl EditorFlags {
         })
     }
 
-    /// The state of the notebook that is worked on, if one is. Cells that were named must be there.
+    /// The context of the active notebook, if notebook mode is on. The selected cells must exist.
     pub(crate) fn context(&self, editor: &EditorState) -> Result<Option<ContextReply>, CliError> {
         if let Some(path) = editor.notebook() {
             let selection = self.selection();
@@ -86,11 +85,10 @@ impl EditorFlags {
     }
 }
 
-/// The state of the notebook that is worked on, if one is: as the host knows it where one is running, else as the file
-/// has it.
+/// The context of the active notebook, if notebook mode is on: from the host if it runs, else from the file.
 fn context(editor: &EditorState) -> Result<Option<ContextReply>, CliError> {
     let Some(path) = editor.notebook() else { return Ok(None) };
-    // A person may have reported a notebook that agents must not see.
+    // The editor may have reported a notebook that agents must not read.
     files::check_look(path)?;
     let redaction = redaction()?;
     let request = Request::Context { editor: Box::new(editor.clone()), redaction: redaction.clone() };
@@ -103,7 +101,7 @@ fn context(editor: &EditorState) -> Result<Option<ContextReply>, CliError> {
     Ok(Some(ContextReply { json: json!(context), text: context.text() }))
 }
 
-/// What no model reads, as for the agents that are started here.
+/// The redaction of secrets, as for agents started here.
 fn redaction() -> Result<Redaction, CliError> {
     let settings = settings_in(&working_folder(None)?, &[])?;
     let mut environment = KernelFlags::default().environment();
@@ -112,25 +110,25 @@ fn redaction() -> Result<Redaction, CliError> {
     Ok(redaction)
 }
 
-/// What the host answers, where one is running and can be asked. None is started for it.
+/// The host's reply, if a host is running. Does not start one.
 fn ask_host(request: Request) -> Option<Reply> {
-    // Mostly nobody has registered, and this look is all that it costs.
+    // Usually no host has registered, and this check is cheap.
     Host::place(&Home::from_env()).said::<HostAddress>()?;
     let runtime = Builder::new_current_thread().enable_all().build().ok()?;
-    runtime.block_on(async { HostClient::attach(&ours()).await.ok()?.ask(request).await.ok() })
+    runtime.block_on(async { HostClient::attach(&user_host()).await.ok()?.ask(request).await.ok() })
 }
 
-/// Why no notebook is worked on, for people.
-pub(crate) fn why_off(editor: &EditorState) -> &'static str {
+/// The reason that notebook mode is off.
+pub(crate) fn notebook_mode_off_reason(editor: &EditorState) -> &'static str {
     match (editor.attached.is_empty(), &editor.active) {
-        (true, None) => "Notebook mode is off: no notebook is attached, and none is active.",
+        (true, None) => "Notebook mode is off: no notebook is attached or active.",
         (true, Some(_)) => "Notebook mode is off: the active notebook is not attached.",
-        (false, None) => "Notebook mode is off: no attached notebook is in the active editor.",
-        (false, Some(_)) => "Notebook mode is off: what is in the active editor is not an attached notebook.",
+        (false, None) => "Notebook mode is off: no attached notebook is active.",
+        (false, Some(_)) => "Notebook mode is off: the active file is not an attached notebook.",
     }
 }
 
-/// The file itself, which an agent may look at.
+/// The canonical path of a file that agents may read.
 pub(crate) fn real(path: &Path) -> Result<PathBuf, CliError> {
     files::check_look(path)?;
     fs::canonicalize(path).map_err(|error| CliError::unreadable(path, &error))

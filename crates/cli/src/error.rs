@@ -1,4 +1,4 @@
-//! What a command says when it could not be done: a kind for programs, a message, a hint, an exit status.
+//! The error of a command: a kind for programs, a message, a hint and an exit status.
 
 use std::fmt;
 use std::io;
@@ -12,24 +12,21 @@ use cellist_session::orders::CannotOrder;
 use cellist_store::{ErrorKind, Problem};
 use serde_json::{Value, json};
 
-/// How a command ended, as programs see it.
+/// The exit status of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// It is done.
     Done,
-    /// There are differences.
     Different,
-    /// The code that was run failed.
     CodeFailed,
     /// Bad usage or bad input; nothing was changed.
     BadInput,
-    /// There is no Python or no kernel to run code with.
+    /// No Python or kernel to run code.
     NoKernel,
-    /// It could not be saved, or there is a conflict.
+    /// The result was not saved, or there is a conflict.
     NotSaved,
-    /// The code took longer than it may.
+    /// The code reached its time limit.
     TimedOut,
-    /// A signal asked to stop.
+    /// A signal stopped the command.
     Interrupted,
 }
 
@@ -47,18 +44,13 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command could not be done.
 #[derive(Debug)]
 pub(crate) struct CliError {
-    /// A word for programs.
     pub(crate) kind: FailureKind,
-    /// What is wrong, with the values in it.
     pub(crate) message: String,
-    /// What to do about it.
     pub(crate) hint: Option<String>,
-    /// The status to exit with.
     pub(crate) exit: Exit,
-    /// More for programs, beside the message.
+    /// Further fields of the JSON object.
     details: Vec<(&'static str, Value)>,
 }
 
@@ -67,7 +59,7 @@ impl CliError {
         CliError { kind, message: message.into(), hint: None, exit, details: Vec::new() }
     }
 
-    /// Input that nothing can be done with.
+    /// Invalid input.
     pub(crate) fn input(kind: FailureKind, message: impl Into<String>) -> CliError {
         CliError::new(kind, Exit::BadInput, message)
     }
@@ -84,17 +76,17 @@ impl CliError {
 
     /// A file that cannot be written.
     pub(crate) fn unwritable(path: &Path, error: &io::Error) -> CliError {
-        let message = format!("{}: cannot be written: {}", path.display(), reason(error));
+        let message = format!("{}: cannot write: {}", path.display(), reason(error));
         CliError::new(FailureKind::CannotSave, Exit::NotSaved, message)
     }
 
-    /// What is wrong with a notebook, or with what is asked of it.
+    /// An invalid notebook, or an invalid request about one.
     pub(crate) fn notebook(path: &Path, error: &notebook::Error) -> CliError {
-        CliError::asked(error).about(&path.display().to_string())
+        CliError::rejected(error).about(&path.display().to_string())
     }
 
-    /// What is wrong with what is asked, where no file is to blame.
-    pub(crate) fn asked(error: &notebook::Error) -> CliError {
+    /// An invalid request that does not concern a file.
+    pub(crate) fn rejected(error: &notebook::Error) -> CliError {
         let exit = match error {
             notebook::Error::Conflicts(_) => Exit::NotSaved,
             _ => Exit::BadInput,
@@ -108,7 +100,7 @@ impl CliError {
         failure
     }
 
-    /// A kernel that does not start, or does not do what it is asked.
+    /// A kernel that does not start or fails.
     pub(crate) fn kernel(error: &cellist_kernel::Error) -> CliError {
         let (kind, exit) = match error {
             cellist_kernel::Error::NoFolder { .. } => (FailureKind::NoSuchFolder, Exit::BadInput),
@@ -124,7 +116,7 @@ impl CliError {
         failure
     }
 
-    /// Puts what the error is about in front of the message.
+    /// Prefixes the message with its subject.
     pub(crate) fn about(mut self, what: &str) -> CliError {
         self.message = format!("{what}: {}", self.message);
         self
@@ -140,7 +132,7 @@ impl CliError {
         self
     }
 
-    /// The error as the one object that `--json` prints.
+    /// The error as the object that `--json` prints.
     pub(crate) fn to_json(&self) -> Value {
         let mut error = json!({ "kind": self.kind, "message": self.message, "hint": self.hint });
         for (key, value) in &self.details {
@@ -235,7 +227,7 @@ impl From<cellist_store::Error> for CliError {
     }
 }
 
-/// The system's reason in our words.
+/// The operating system's reason in plain words.
 pub(crate) fn reason(error: &io::Error) -> String {
     cellist_platform::in_words(error)
 }

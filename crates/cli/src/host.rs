@@ -1,4 +1,4 @@
-//! The way from a command to the host of this user, or to what stands in for it.
+//! Access to the user's host, or to a service in this process.
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -11,26 +11,29 @@ use cellist_session::sessions::{SessionServices, Sessions, Workplace};
 use cellist_settings::{Home, Settings};
 use cellist_store::Store;
 
-use crate::answer::print_aside;
 use crate::error::{CliError, Exit, FailureKind};
 use crate::kernel::{KernelFlags, guard};
+use crate::kernel_log;
 use crate::notebook_access::files;
+use crate::output::print_to_stderr;
 use crate::settings::artifacts;
-use crate::startup;
-use crate::waiting::Waiting;
+use crate::spinner::Spinner;
 
 /// The version that hosts and their clients compare.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The host of this user, running or not.
-pub(crate) fn ours() -> Host {
+pub(crate) fn user_host() -> Host {
     Host::of(&Home::from_env(), VERSION)
 }
 
-/// Our own binary, as a host in the background.
+/// Starts this binary as a background host.
 pub(crate) fn starter() -> Result<HostStarter, CliError> {
     let program = std::env::current_exe().map_err(|error| {
-        CliError::new(FailureKind::System, Exit::NoKernel, format!("this program is not there: {error}"))
+        CliError::new(
+            FailureKind::System,
+            Exit::NoKernel,
+            format!("cannot find the path of this program: {error}"),
+        )
     })?;
     Ok(HostStarter { program, arguments: vec!["serve".into(), "--detached".into()] })
 }
@@ -40,22 +43,23 @@ pub(crate) fn host_guard() -> Guard {
     guard().with_log(|line| cellist_serve::note(line))
 }
 
-/// A service in this process, whose kernels end with it; one that remembers tells the next what was lost. Needs a
-/// runtime.
+/// A service in this process, whose kernels end with it. One that `remembers` reports lost sessions to its
+/// successor. Needs a runtime.
 pub(crate) fn service(home: &Home, settings: &Settings, remembers: bool) -> HostService {
     let guard = if remembers { host_guard() } else { guard() };
-    let mut means = SessionServices::local(guard, Some(startup::trace()), home.clone(), artifacts(settings));
+    let mut means =
+        SessionServices::local(guard, Some(kernel_log::trace()), home.clone(), artifacts(settings));
     means.remembers = remembers;
     let sessions = Sessions::new(settings.policy(), means);
     let documents = Documents::new(Store::new(home.clone())).reviewing(settings.notebook.review);
     let service = HostService::new(sessions, documents, artifacts(settings));
-    if remembers { service } else { service.logging_stages(startup::stages()) }
+    if remembers { service } else { service.logging_stages(kernel_log::stages()) }
 }
 
-/// Sessions for one command that runs code, on this thread. Needs a runtime.
+/// Sessions for one command that runs code on this thread. Needs a runtime.
 pub(crate) fn sessions_for_run(settings: &Settings) -> Sessions {
     let mut means =
-        SessionServices::local(guard(), Some(startup::trace()), Home::from_env(), artifacts(settings));
+        SessionServices::local(guard(), Some(kernel_log::trace()), Home::from_env(), artifacts(settings));
     means.workplace = Workplace::Shared;
     Sessions::new(settings.policy(), means)
 }
@@ -63,49 +67,50 @@ pub(crate) fn sessions_for_run(settings: &Settings) -> Sessions {
 fn service_for_run(settings: &Settings) -> HostService {
     let sessions = sessions_for_run(settings);
     let documents = Documents::new(files::store()).reviewing(settings.notebook.review);
-    HostService::new(sessions, documents, artifacts(settings)).logging_stages(startup::stages())
+    HostService::new(sessions, documents, artifacts(settings)).logging_stages(kernel_log::stages())
 }
 
-/// A service for this process alone, whose code can call tools.
+/// A service for this process only, whose code can call tools.
 pub(crate) async fn service_here(settings: &Settings) -> HostService {
     let service = service(&Home::from_env(), settings, false);
     if let Err(error) = cellist_serve::bridge::open(&service).await {
-        print_aside(&format!("note: code cannot call tools: {error}"));
+        print_to_stderr(&format!("note: code cannot call tools: {error}"));
     }
     service
 }
 
-/// A way to whoever keeps sessions.
-pub(crate) struct Reach {
+/// A client of the host, or of a service in this process.
+pub(crate) struct HostAccess {
     client: HostClient,
-    /// The service, where that is in this process.
+    /// The service, if it is in this process.
     here: Option<HostService>,
 }
 
-impl Reach {
-    /// To the host, which is started if need be; or to this process alone. The flags decide on kernels. Needs a runtime.
+impl HostAccess {
+    /// Connects to the host, starting it if necessary, or to a service in this process. The flags select
+    /// kernels. Needs a runtime.
     pub(crate) async fn open(
         standalone: bool,
         settings: &Settings,
         flags: &KernelFlags,
-    ) -> Result<Reach, CliError> {
+    ) -> Result<HostAccess, CliError> {
         if standalone {
-            return Ok(Reach::of(service_here(settings).await, flags));
+            return Ok(HostAccess::of(service_here(settings).await, flags));
         }
-        let client = attached().await?;
+        let client = attach_or_start().await?;
         client.set_environment(to_send(settings, flags));
-        Ok(Reach { client, here: None })
+        Ok(HostAccess { client, here: None })
     }
 
-    /// To this process alone, for one command that runs code. Needs a runtime.
-    pub(crate) fn for_run(settings: &Settings, flags: &KernelFlags) -> Reach {
-        Reach::of(service_for_run(settings), flags)
+    /// Connects to a service in this process, for one command that runs code. Needs a runtime.
+    pub(crate) fn for_run(settings: &Settings, flags: &KernelFlags) -> HostAccess {
+        HostAccess::of(service_for_run(settings), flags)
     }
 
-    fn of(service: HostService, flags: &KernelFlags) -> Reach {
+    fn of(service: HostService, flags: &KernelFlags) -> HostAccess {
         let client = HostClient::in_process(&service);
         client.set_environment(flags.environment());
-        Reach { client, here: Some(service) }
+        HostAccess { client, here: Some(service) }
     }
 
     pub(crate) fn client(&self) -> &HostClient {
@@ -121,26 +126,26 @@ impl Reach {
     }
 }
 
-/// The environment as the host gets it: without secrets.
+/// The environment for the host, without secrets.
 pub(crate) fn to_send(settings: &Settings, flags: &KernelFlags) -> ClientEnvironment {
     let mut environment = flags.environment();
     let _ = environment.withhold(settings);
     environment
 }
 
-/// The host, which is started if need be.
-pub(crate) async fn attached() -> Result<HostClient, CliError> {
-    let _waiting = Waiting::new("starting the host");
-    Ok(HostClient::attach_or_start(&ours(), &starter()?).await?)
+/// Connects to the host, starting it if necessary.
+pub(crate) async fn attach_or_start() -> Result<HostClient, CliError> {
+    let _waiting = Spinner::new("starting the host");
+    Ok(HostClient::attach_or_start(&user_host(), &starter()?).await?)
 }
 
-/// An answer to something that was not asked.
+/// A reply that does not match the request.
 pub(crate) fn unexpected(reply: &Reply) -> CliError {
     cellist_host::Error::Unexpected(Box::new(reply.clone())).into()
 }
 
-/// Runs what a command has to wait for. What still waits in a thread when it is done is left behind.
-pub(crate) fn wait<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
+/// Runs a future to completion. Blocking tasks that still run are abandoned.
+pub(crate) fn block_on<T>(work: impl Future<Output = Result<T, CliError>>) -> Result<T, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| CliError::new(FailureKind::System, Exit::NoKernel, error.to_string()))?;

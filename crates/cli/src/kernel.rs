@@ -12,33 +12,33 @@ use crate::error::CliError;
 use crate::notebook_access::files;
 use crate::settings::settings_in;
 
-/// What is to run the code.
+/// Flags for the kernel's backend and environment.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct KernelFlags {
-    /// The way to run code; without it, what python.backend says
+    /// How to run code; default: the python.backend setting
     #[arg(long, value_enum, value_name = "BACKEND", display_order = 500)]
-    backend: Option<Backend>,
-    /// The Python to use: a program, or the folder of an environment
+    backend: Option<BackendFlag>,
+    /// The Python to use: an executable or an environment folder
     #[arg(long, value_name = "PATH", display_order = 502)]
     python: Option<PathBuf>,
-    /// The address of a Jupyter Kernel Gateway, Enterprise Gateway or Jupyter Server
+    /// The URL of a Jupyter Kernel Gateway, Enterprise Gateway or Jupyter Server
     #[arg(long, value_name = "URL", display_order = 503)]
     gateway: Option<String>,
-    /// A variable that the kernel gets although it is not on the list, or `all`
+    /// Also pass this environment variable to the kernel; `all` passes every variable
     #[arg(long, value_name = "NAME", display_order = 504)]
     pass_env: Vec<String>,
-    /// A setting for this command alone; see `cellist settings`
+    /// Set a setting for this command only; see `cellist settings`
     #[arg(long, value_name = "NAME=VALUE", display_order = 505)]
     set: Vec<String>,
 }
 
-/// Which kernel, where one in particular is meant.
+/// Flags for one particular kernel.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct Particular {
-    /// A kernel by name; see `cellist kernels`
+pub(crate) struct KernelChoiceFlags {
+    /// Use the kernel of this name; see `cellist kernels`
     #[arg(long, value_name = "NAME", display_order = 501)]
     pub(crate) kernel: Option<String>,
-    /// A kernel that runs already, by its connection file; it goes on when the command is done
+    /// Use a running kernel, by its connection file; it keeps running afterwards
     #[arg(
         long,
         value_name = "FILE",
@@ -46,18 +46,17 @@ pub(crate) struct Particular {
         conflicts_with_all = ["backend", "kernel", "python", "gateway", "pass_env"]
     )]
     existing: Option<PathBuf>,
-    /// A kernel that runs on the gateway already, by its id; it goes on when the command is done
+    /// Use a running kernel of the gateway, by its id; it keeps running afterwards
     #[arg(long, value_name = "ID", display_order = 503, conflicts_with_all = ["kernel", "existing"])]
     pub(crate) kernel_id: Option<String>,
 }
 
-impl Particular {
-    /// Whether one in particular is meant.
+impl KernelChoiceFlags {
     pub(crate) fn is_given(&self) -> bool {
         self.kernel.is_some() || self.kernel_id.is_some()
     }
 
-    /// Whether another program has started the kernel.
+    /// Whether another program started the kernel.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.existing.is_some()
     }
@@ -77,27 +76,27 @@ impl Particular {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Backend {
-    /// A kernelspec for other languages, ipykernel where Python has it, else the runner
+enum BackendFlag {
+    /// ipykernel if installed, otherwise the runner; a kernelspec for other languages
     Auto,
-    /// The embedded runner, which needs nothing but Python
+    /// The embedded runner, which needs only Python
     Runner,
     /// A Jupyter kernel over ZeroMQ
     Jupyter,
-    /// A Jupyter gateway: the one that is named, or one of our own
+    /// A Jupyter gateway: the one given by --gateway, or the shared one
     Gateway,
 }
 
 impl KernelFlags {
-    /// Whether anything was said about what is to run the code.
+    /// Whether a flag affects the choice of the kernel.
     pub(crate) fn are_given(&self) -> bool {
         let KernelFlags { backend, python, gateway, pass_env, set } = self;
-        let is_chosen = backend.is_some_and(|backend| backend != Backend::Auto);
+        let is_chosen = backend.is_some_and(|backend| backend != BackendFlag::Auto);
         let is_set = set.iter().any(|setting| setting.trim_start().starts_with("python."));
         is_chosen || is_set || python.is_some() || gateway.is_some() || !pass_env.is_empty()
     }
 
-    /// Whoever gave these flags, with the variables of this process.
+    /// The environment for kernels: these flags and the variables of this process.
     pub(crate) fn environment(&self) -> ClientEnvironment {
         ClientEnvironment {
             variables: Variables::of_process().into_list(),
@@ -117,18 +116,18 @@ impl KernelFlags {
     }
 }
 
-impl From<Backend> for BackendWish {
-    fn from(backend: Backend) -> BackendWish {
+impl From<BackendFlag> for BackendWish {
+    fn from(backend: BackendFlag) -> BackendWish {
         match backend {
-            Backend::Auto => BackendWish::Auto,
-            Backend::Runner => BackendWish::Runner,
-            Backend::Jupyter => BackendWish::Jupyter,
-            Backend::Gateway => BackendWish::Gateway,
+            BackendFlag::Auto => BackendWish::Auto,
+            BackendFlag::Runner => BackendWish::Runner,
+            BackendFlag::Jupyter => BackendWish::Jupyter,
+            BackendFlag::Gateway => BackendWish::Gateway,
         }
     }
 }
 
-/// As it is found from any folder; a bare name is looked up on `PATH`.
+/// An absolute path. A bare name is looked up on `PATH`.
 fn absolute(path: &Path) -> PathBuf {
     if path.components().count() > 1 || path.exists() {
         return std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -136,7 +135,7 @@ fn absolute(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-/// Our own binary, in the role that outlives us.
+/// This binary as a guard, which outlives this process.
 pub(crate) fn guard() -> Guard {
     match std::env::current_exe() {
         Ok(program) => Guard::new(program, ["guard"]).with_ledger(Home::from_env().path().join("run")),

@@ -1,4 +1,4 @@
-//! The notebooks that commands read and change: in the host or as files, and by whom.
+//! Access to notebooks, in the host or as files, and the author of changes.
 
 mod author;
 pub(crate) mod files;
@@ -9,33 +9,35 @@ use std::path::Path;
 use cellist_host::{NotebookHandle, OpenNotebook};
 use clap::Args;
 
-use crate::host::ours;
-use crate::memory;
+use crate::allocation;
+use crate::host::user_host;
 
-pub(crate) use author::{author, only_a_person};
-pub(crate) use target::Target;
+pub(crate) use author::{author, require_person};
+pub(crate) use target::PathTarget;
 
-/// The flag that leaves the host out.
 #[derive(Args, Clone, Copy, Debug)]
-pub(crate) struct Standalone {
-    /// Use the file, even if the host has the notebook open
+pub(crate) struct StandaloneFlag {
+    /// Use the file even if the notebook is open in the host
     #[arg(long)]
     standalone: bool,
 }
 
-/// The notebook at a path, for a command that reads or changes it and is done.
-pub(crate) fn notebook(path: &Path, Standalone { standalone }: Standalone) -> NotebookHandle {
-    memory::prepare();
+/// Opens a notebook for a command that reads or changes it once.
+pub(crate) fn notebook(path: &Path, StandaloneFlag { standalone }: StandaloneFlag) -> NotebookHandle {
+    allocation::preallocate();
     if standalone {
         return NotebookHandle::of_file(files::store(), path, author());
     }
-    NotebookHandle::find(&ours(), files::store(), path, author())
+    NotebookHandle::find(&user_host(), files::store(), path, author())
 }
 
-/// The notebook at a path, if the host has it open.
-pub(crate) fn open_notebook(path: &Path, Standalone { standalone }: Standalone) -> Option<OpenNotebook> {
+/// The notebook at a path, if it is open in the host.
+pub(crate) fn open_notebook(
+    path: &Path,
+    StandaloneFlag { standalone }: StandaloneFlag,
+) -> Option<OpenNotebook> {
     if standalone {
         return None;
     }
-    OpenNotebook::find(&ours(), &files::store(), path, &author())
+    OpenNotebook::find(&user_host(), &files::store(), path, &author())
 }

@@ -1,5 +1,5 @@
-//! Colour for people: where it is wanted, and what has which. Escape sequences of ours are marked until they are printed, so
-//! that those of anyone else can be told from them.
+//! Colours for text output. Our own escape sequences are marked until they are printed, which tells them from
+//! those in foreign text.
 
 use std::borrow::Cow;
 use std::collections::hash_map::RandomState;
@@ -13,8 +13,8 @@ use clap::ValueEnum;
 
 /// When to colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum When {
-    /// On a terminal, unless NO_COLOR is set.
+pub(crate) enum ColourMode {
+    /// On a terminal, unless NO_COLOR is set
     #[default]
     Auto,
     /// Always.
@@ -23,7 +23,7 @@ pub(crate) enum When {
     Never,
 }
 
-/// What a piece of text is.
+/// The role of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ink {
     Title,
@@ -33,19 +33,18 @@ pub(crate) enum Ink {
     Aside,
 }
 
-/// Colours text, or leaves it alone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Paint {
     on: bool,
 }
 
 impl Paint {
-    /// For standard output. Below git's pager that is a pipe, and git says so in the environment.
-    pub(crate) fn for_stdout(when: When) -> Paint {
+    /// For standard output. Under git's pager that is a pipe, and git sets a variable.
+    pub(crate) fn for_stdout(when: ColourMode) -> Paint {
         let on = match when {
-            When::Always => true,
-            When::Never => false,
-            When::Auto => {
+            ColourMode::Always => true,
+            ColourMode::Never => false,
+            ColourMode::Auto => {
                 let set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
                 let plain = set("NO_COLOR") || env::var_os("TERM").is_some_and(|term| term == "dumb");
                 !plain && (io::stdout().is_terminal() || set("GIT_PAGER_IN_USE"))
@@ -54,18 +53,16 @@ impl Paint {
         Paint { on }
     }
 
-    /// No colour at all.
     #[cfg(test)]
     pub(crate) fn never() -> Paint {
         Paint { on: false }
     }
 
-    /// Whether there is colour.
     pub(crate) fn is_on(self) -> bool {
         self.on
     }
 
-    /// A line in its colour, without the line's end.
+    /// Colours a line without its newline.
     pub(crate) fn line(self, ink: Ink, text: &str) -> String {
         let code = match ink {
             Ink::Title => "1",
@@ -78,28 +75,28 @@ impl Paint {
     }
 }
 
-/// Stands for the escape character in text of ours. No file or server can know it.
+/// Replaces the escape character in our own text. It is random, so no file or server can forge it.
 static MARK: OnceLock<String> = OnceLock::new();
 
 fn mark() -> &'static str {
     MARK.get_or_init(|| format!("\u{fdd0}{:016x}\u{fdd1}", RandomState::new().hash_one(0)))
 }
 
-/// Text with escape sequences that may reach a terminal: drawn by us, or cleaned.
+/// Marks the escape sequences of text that we drew or cleaned.
 pub(crate) fn own(text: &str) -> String {
     if text.contains('\x1b') { text.replace('\x1b', mark()) } else { text.to_owned() }
 }
 
-/// Any text as it goes to a terminal: control characters are spelled out, but for our own sequences.
+/// Prepares text for a terminal: spells out control characters except our own sequences.
 pub(crate) fn for_terminal(text: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(text);
     let lines: Vec<String> = text.split('\n').map(visible).collect();
     lines.join("\n").replace(mark(), "\x1b").into_bytes()
 }
 
-/// Any text as it goes to a pipe or a file: byte for byte, with our own sequences.
+/// Prepares text for a pipe or file: every byte is kept, and our own sequences are restored.
 pub(crate) fn for_pipe(text: &[u8]) -> Cow<'_, [u8]> {
-    // Where nothing was coloured there is nothing to look for, however long the text is.
+    // Uncoloured text needs no search, however long it is.
     let Some(mark) = MARK.get().map(String::as_bytes) else { return text.into() };
     let Some(first) = position(text, mark) else { return text.into() };
     let mut out = text[..first].to_vec();

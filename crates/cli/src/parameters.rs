@@ -7,7 +7,7 @@ use cellist_session::parameters::Literal;
 use serde_json::Value;
 
 use crate::error::{CliError, FailureKind};
-use crate::input::Content;
+use crate::input::InputSource;
 
 /// `NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,15 +20,15 @@ impl FromStr for Assignment {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Assignment, String> {
-        let (name, value) = text.split_once('=').ok_or("a parameter is NAME=VALUE")?;
+        let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
         if name.trim().is_empty() {
-            return Err("a parameter needs a name before the `=`".into());
+            return Err("missing name before `=`".into());
         }
         Ok(Assignment { name: name.trim().to_owned(), value: value.to_owned() })
     }
 }
 
-/// All parameters: files first, then those given one by one, which win.
+/// Collects parameters from files and flags; flags take precedence.
 pub(crate) fn collect(
     files: &[PathBuf],
     typed: &[Assignment],
@@ -40,11 +40,11 @@ pub(crate) fn collect(
         None => all.push((name, value)),
     };
     for file in files {
-        let content = Content::of_file(Some(file.clone()));
+        let content = InputSource::of_file(Some(file.clone()));
         let text = content.text("run")?;
         for (name, value) in read(&text).map_err(|error| {
             CliError::input(FailureKind::InvalidParameter, format!("{}: {error}", content.name()))
-                .with_hint("a file of parameters is a YAML or JSON mapping of names to values")
+                .with_hint("a parameter file is a YAML or JSON mapping of names to values")
         })? {
             put(name, value);
         }
@@ -58,7 +58,7 @@ pub(crate) fn collect(
     Ok(all)
 }
 
-/// A mapping in YAML, of which JSON is a part.
+/// Parses a YAML mapping; JSON is valid YAML.
 fn read(text: &str) -> Result<Vec<(String, Literal)>, String> {
     let value: Value = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
     match value {

@@ -1,5 +1,5 @@
-//! A run as people see it while it goes: a screen that follows it, or plain text for whoever reads a pipe.
-//! It has a thread of its own, so that nothing that runs waits for a slow reader.
+//! The progress of a run: a live display on a terminal, plain text on a pipe. It has its own thread, so the
+//! run never waits for a slow reader.
 
 mod live;
 mod plain;
@@ -15,72 +15,68 @@ use cellist_session::execution::{Bar, CellReport};
 use cellist_session::sessions::CellStep;
 use cellist_settings::Images;
 
-use crate::answer::{print, print_drawn};
+use crate::output::{print, print_drawn};
 use crate::paint::Paint;
-use live::Live;
+use live::LiveView;
 
 pub(crate) use live::picturing_for;
 
-/// How often the screen is drawn anew while something runs.
+/// The interval between frames of the live display.
 const FRAME: Duration = Duration::from_millis(100);
 
-/// How long what is told waits for more after something was shown: cells that follow each other fast are shown together, and
-/// cost no turn of a thread each.
+/// The pause after output, which batches cells that follow each other quickly.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What the thread is told.
-enum Told {
+enum ProgressEvent {
     Started(CellStep, Instant),
     Finished(Box<CellReport>),
 }
 
-/// What the cell that runs shows now. A newer one takes the place of one that nobody saw.
+/// The current output of the running cell. Newer output replaces output that was not drawn.
 #[derive(Clone, Debug, Default)]
-struct Showing {
+struct LiveOutput {
     text: String,
     bar: Option<Bar>,
 }
 
-/// How a run looks.
 #[derive(Clone, Debug)]
-pub(crate) struct Look {
+pub(crate) struct ProgressStyle {
     pub(crate) paint: Paint,
     pub(crate) images: Images,
-    /// The language of its code.
     pub(crate) language: String,
 }
 
-/// Someone to tell a run to, if anyone is watching.
-pub(crate) struct Progress(Option<Shown>);
+/// The display of a run, if there is one.
+pub(crate) struct Progress(Option<ProgressThread>);
 
-struct Shown {
-    tell: Sender<Told>,
-    showing: Arc<Mutex<Option<Showing>>>,
+struct ProgressThread {
+    tell: Sender<ProgressEvent>,
+    showing: Arc<Mutex<Option<LiveOutput>>>,
     is_over: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
 impl Progress {
-    /// Nobody is watching.
+    /// No display.
     pub(crate) fn silent() -> Progress {
         Progress(None)
     }
 
-    /// On standard output: live on a terminal, unless something else writes there too.
-    pub(crate) fn on_stdout(look: Look, alone: bool) -> Progress {
+    /// Displays the run on standard output: live on a terminal, unless other text is written there too.
+    pub(crate) fn on_stdout(look: ProgressStyle, alone: bool) -> Progress {
         let (tell, told) = channel();
-        let showing: Arc<Mutex<Option<Showing>>> = Arc::default();
+        let showing: Arc<Mutex<Option<LiveOutput>>> = Arc::default();
         let seen = Arc::clone(&showing);
         let is_live =
             alone && io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb");
         let is_over: Arc<AtomicBool> = Arc::default();
         let over = Arc::clone(&is_over);
         let showing_it = move || {
-            let mut view = View {
-                live: is_live.then(|| Live::new(look.paint, look.images, look.language)),
+            let mut view = ProgressView {
+                live: is_live.then(|| LiveView::new(look.paint, look.images, look.language)),
                 paint: look.paint,
             };
-            // The answer comes after all of this, and tells of a broken standard output.
+            // The command's output follows, and reports a broken standard output.
             let show = |text: &str| {
                 if !text.is_empty() {
                     let _ = if is_live { print_drawn(text) } else { print(text.as_bytes()) };
@@ -90,7 +86,7 @@ impl Progress {
                 match told.recv_timeout(FRAME) {
                     Ok(first) => {
                         let all = std::iter::once(first).chain(told.try_iter());
-                        show(&all.map(|told| view.hear(told)).collect::<String>());
+                        show(&all.map(|told| view.show_event(told)).collect::<String>());
                     }
                     Err(RecvTimeoutError::Timeout) => {
                         let newest = seen.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -103,14 +99,14 @@ impl Progress {
                 }
             }
         };
-        // Without a thread nothing is shown until the end.
+        // If no thread starts, nothing is shown until the end.
         let thread = std::thread::Builder::new().spawn(showing_it).ok();
-        Progress(thread.map(|thread| Shown { tell, showing, is_over, thread }))
+        Progress(thread.map(|thread| ProgressThread { tell, showing, is_over, thread }))
     }
 
-    /// Waits until all is shown.
+    /// Waits until everything is shown.
     pub(crate) fn end(self) {
-        if let Some(Shown { tell, is_over, thread, .. }) = self.0 {
+        if let Some(ProgressThread { tell, is_over, thread, .. }) = self.0 {
             is_over.store(true, Ordering::Release);
             drop(tell);
             thread.thread().unpark();
@@ -119,52 +115,50 @@ impl Progress {
     }
 }
 
-/// How a run is put into words, or onto a screen.
-struct View {
-    live: Option<Live>,
+/// The live display, or plain text.
+struct ProgressView {
+    live: Option<LiveView>,
     paint: Paint,
 }
 
-impl View {
-    fn hear(&mut self, told: Told) -> String {
+impl ProgressView {
+    fn show_event(&mut self, told: ProgressEvent) -> String {
         match (told, &mut self.live) {
-            (Told::Started(step, at), Some(live)) => live.start(step, at),
-            (Told::Started(step, _), None) => plain::opening(&step, self.paint),
-            (Told::Finished(report), Some(live)) => live.finish(&report),
-            (Told::Finished(report), None) => plain::closing(&report, self.paint),
+            (ProgressEvent::Started(step, at), Some(live)) => live.start(step, at),
+            (ProgressEvent::Started(step, _), None) => plain::opening(&step, self.paint),
+            (ProgressEvent::Finished(report), Some(live)) => live.finish(&report),
+            (ProgressEvent::Finished(report), None) => plain::closing(&report, self.paint),
         }
     }
 
-    fn draw(&mut self, newest: Option<Showing>) -> String {
+    fn draw(&mut self, newest: Option<LiveOutput>) -> String {
         self.live.as_mut().map(|live| live.draw(newest, Instant::now())).unwrap_or_default()
     }
 
     fn clear(&mut self) -> String {
-        self.live.as_mut().map(Live::clear).unwrap_or_default()
+        self.live.as_mut().map(LiveView::clear).unwrap_or_default()
     }
 }
 
 impl Progress {
-    /// A cell begins.
     pub(crate) fn started(&mut self, step: &CellStep) {
-        if let Some(Shown { tell, showing, .. }) = &self.0 {
+        if let Some(ProgressThread { tell, showing, .. }) = &self.0 {
             showing.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let _ = tell.send(Told::Started(step.clone(), Instant::now()));
+            let _ = tell.send(ProgressEvent::Started(step.clone(), Instant::now()));
         }
     }
 
-    /// The cell that runs shows this now.
+    /// Updates the output of the running cell.
     pub(crate) fn shows(&mut self, text: String, bar: Option<&Bar>) {
-        if let Some(Shown { showing, .. }) = &self.0 {
-            let newest = Showing { text, bar: bar.cloned() };
+        if let Some(ProgressThread { showing, .. }) = &self.0 {
+            let newest = LiveOutput { text, bar: bar.cloned() };
             *showing.lock().unwrap_or_else(PoisonError::into_inner) = Some(newest);
         }
     }
 
-    /// A cell has ended.
     pub(crate) fn finished(&mut self, report: &CellReport) {
-        if let Some(Shown { tell, .. }) = &self.0 {
-            let _ = tell.send(Told::Finished(Box::new(report.clone())));
+        if let Some(ProgressThread { tell, .. }) = &self.0 {
+            let _ = tell.send(ProgressEvent::Finished(Box::new(report.clone())));
         }
     }
 }

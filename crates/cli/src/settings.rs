@@ -1,4 +1,4 @@
-//! The settings that hold for a command, and what is said when they are broken.
+//! The settings of a command, and errors about them.
 
 use std::path::Path;
 
@@ -10,25 +10,25 @@ use serde_json::{Value, json};
 
 use crate::error::{CliError, FailureKind};
 
-/// The settings for work in a folder, with those given as flags.
+/// The settings for a folder, overridden by flags.
 pub(crate) fn settings_in(folder: &Path, flags: &[String]) -> Result<Resolved, Faults> {
     let (home, variables) = (Home::from_env(), Variables::of_process());
     resolve(&Sources { home: &home, folder: Some(folder), variables: &variables, flags })
 }
 
-/// The settings of a host: those of its user, since it serves all folders.
+/// The settings of a host: only those of its user, since it serves all folders.
 pub(crate) fn host_settings() -> Result<Resolved, Faults> {
     let (home, variables) = (Home::from_env(), Variables::of_process());
     resolve(&Sources { home: &home, folder: None, variables: &variables, flags: &[] })
 }
 
-/// How much of an output is shown.
+/// The limits for shown output.
 pub(crate) fn limits(settings: &Settings) -> Limits {
     let max_bytes = usize::try_from(settings.output.max_bytes).unwrap_or(usize::MAX);
     Limits::new(max_bytes, settings.output.max_lines)
 }
 
-/// The artifacts, kept as long as the settings say.
+/// The artifact store with the retention from the settings.
 pub(crate) fn artifacts(settings: &Settings) -> Artifacts {
     let keep = &settings.artifacts;
     let keep = Retention { max_bytes: keep.max_bytes, max_age: keep.max_age };

@@ -1,36 +1,36 @@
-//! Arguments that are none, and the two that are not errors: help and version.
+//! Invalid arguments, and the two cases that are no errors: help and version.
 
 use std::env;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-use crate::answer::{self, Format};
 use crate::error::{CliError, Exit, FailureKind};
+use crate::output::{self, OutputFormat};
 
-/// Prints help, the version, or what is wrong with the arguments.
-pub(crate) fn deliver(error: &clap::Error) -> Exit {
+/// Prints help, the version, or the error in the arguments.
+pub(crate) fn print_result(error: &clap::Error) -> Exit {
     let text = error.render().to_string();
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            let _ = answer::print(text.as_bytes());
+            let _ = output::print(text.as_bytes());
             Exit::Done
         }
-        _ if wants_json() => answer::deliver(Err(in_words(error, &text)), Format::Json),
+        _ if wants_json() => output::print_result(Err(in_words(error, &text)), OutputFormat::Json),
         _ => {
-            answer::print_aside(text.trim_end());
+            output::print_to_stderr(text.trim_end());
             Exit::BadInput
         }
     }
 }
 
-/// The arguments could not be taken apart, so this looks for the flag itself.
+/// Parsing failed, so this searches for the flag itself.
 fn wants_json() -> bool {
     env::args_os().skip(1).take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
 fn in_words(error: &clap::Error, text: &str) -> CliError {
     let message = match error.kind() {
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "a command is missing",
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => "missing command",
         _ => text.lines().next().unwrap_or_default().trim_start_matches("error: "),
     };
     // A list of missing arguments follows on lines of its own.

@@ -1,4 +1,4 @@
-//! `cellist artifact`: the whole output of code that printed more than its reader was shown.
+//! `cellist artifact`: the full output of results that were truncated.
 
 mod list;
 pub(crate) mod read;
@@ -7,38 +7,41 @@ use cellist_settings::Home;
 use cellist_store::artifact::{ArtifactError, Artifacts, Retention};
 use clap::{Args, Subcommand};
 
-use crate::answer::{Answer, Format};
 use crate::error::{CliError, FailureKind};
+use crate::output::{CommandOutput, OutputFormat};
 
-/// List and read artifacts: outputs in full, where a result was cut
+/// List and read artifacts: the full output of truncated results
 ///
-/// A result that was cut ends with the address of its artifact, such as artifact://4t7wq2zn. The artifact holds
-/// every byte as it was written. Artifacts go when they are old or take too much room; see artifacts.max_age and
-/// artifacts.max_bytes in `cellist settings`.
+/// A truncated result ends with the address of its artifact, such as artifact://4t7wq2zn. The artifact holds
+/// every byte that the code wrote. Old artifacts are deleted; see artifacts.max_age and artifacts.max_bytes in
+/// `cellist settings`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist artifact list
   cellist artifact read 4t7wq2zn --tail 20
   cellist artifact read 4t7wq2zn --search 'Error|Warning'")]
-pub(crate) struct Arguments {
+pub(crate) struct ArtifactArgs {
     #[command(subcommand)]
-    command: Command,
+    command: ArtifactCommand,
 }
 
 #[derive(Subcommand, Debug)]
-enum Command {
-    List(list::Arguments),
-    Read(read::Arguments),
+enum ArtifactCommand {
+    List(list::ArtifactListArgs),
+    Read(read::ArtifactReadArgs),
 }
 
-pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+pub(crate) fn run_artifact_command(
+    arguments: ArtifactArgs,
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
     match arguments.command {
-        Command::List(arguments) => list::run(arguments),
-        Command::Read(arguments) => read::run(arguments, format),
+        ArtifactCommand::List(arguments) => list::list_artifacts(arguments),
+        ArtifactCommand::Read(arguments) => read::read_artifact(arguments, format),
     }
 }
 
-/// The artifacts as one who only reads sees them.
+/// The artifact store, for reading only.
 fn artifacts() -> Artifacts {
     Artifacts::new(&Home::from_env(), Retention::default())
 }

@@ -1,9 +1,9 @@
 //! `cellist chat`: a conversation with a model about a notebook, on the terminal or through a pipe.
 
 mod completion;
-mod once;
+mod interactive;
+mod one_shot;
 mod setup;
-mod talk;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -13,91 +13,95 @@ use cellist_host::{ChatAction, ChatReply, HostClient, MessageId, Reply, Request}
 use cellist_tools::Mode;
 use clap::Args;
 
-use crate::answer::{Answer, Format};
 use crate::editor::mode;
 use crate::error::{CliError, FailureKind};
-use crate::host::{self, Reach, unexpected};
-use crate::input::Content;
+use crate::host::{self, HostAccess, unexpected};
+use crate::input::InputSource;
 use crate::kernel::KernelFlags;
-use setup::Setup;
+use crate::output::{CommandOutput, OutputFormat};
+use setup::ChatSetup;
 
-/// Talk with a model about a notebook
+/// Chat with a model about a notebook
 ///
-/// The model works with the same tools and under the same modes as every agent: in ask mode it only looks, in edit mode
-/// it also changes files that are no notebooks, in agent mode it changes and runs notebooks, and asks before it runs code.
-/// The conversation is kept by the host: who comes back finds all of it. `@other.ipynb` in a message attaches a notebook,
-/// `#runNotebookCells` and the like name a tool.
+/// The model has the same tools and modes as any agent. In ask mode it only reads. In edit mode it also changes
+/// files other than notebooks. In agent mode it changes and runs notebooks, and asks before it runs code.
 ///
-/// The model is set in ~/.cellist/config.toml: chat.model, and chat.provider or chat.base_url where need be. The key is
-/// taken from OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or chat.api_key. docs/assistant.md has more.
+/// The host keeps the conversation, so you can leave and come back. In a message, `@other.ipynb` attaches a
+/// notebook and `#runNotebookCells` names a tool.
 ///
-/// Enter sends, Alt-Enter makes a new line, Tab completes commands, notebooks and tools, Up brings back what was sent.
-/// Ctrl-C stops an answer, and /stop what answers left running. A message that waits for another answer is withdrawn by
-/// Ctrl-C, and that answer goes on. Ctrl-D leaves. /help lists what else there is.
+/// Set the model in ~/.cellist/config.toml: chat.model, and chat.provider or chat.base_url if needed. The key
+/// comes from OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or chat.api_key. See docs/assistant.md.
 ///
-/// With a message, or through a pipe, one answer is printed. Exit status: 0 done, 1 the answer was not finished, 2 no such
-/// notebook, or no model is set up, 3 the provider failed, 130 stopped.
+/// Enter sends, Alt-Enter inserts a line break, Tab completes commands, notebooks and tools, Up recalls earlier
+/// messages. Ctrl-C stops the answer, or withdraws your message if it is still waiting behind another answer.
+/// /stop interrupts code that an answer left running. Ctrl-D quits; /help lists all commands.
+///
+/// With a message, or with piped input, prints one answer. Exit status: 0 success, 1 incomplete answer, 2 no such
+/// notebook or no model configured, 3 the provider failed, 130 stopped.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist chat nb.ipynb
   cellist chat nb.ipynb --mode ask 'What does the last cell do?'
   echo 'Plot the result.' | cellist chat nb.ipynb --yes")]
-pub(crate) struct Arguments {
+pub(crate) struct ChatArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
-    /// What to say; without it, standard input, unless that is a terminal
+    /// The message; by default, standard input unless it is a terminal
     #[arg(value_name = "MESSAGE")]
     message: Option<String>,
-    /// How far the model may go: ask, edit or agent
+    /// The model's mode: ask, edit or agent
     #[arg(long, value_name = "MODE", default_value = "agent", value_parser = mode)]
     mode: Mode,
-    /// The model, instead of chat.model
+    /// Use this model instead of chat.model
     #[arg(long, value_name = "NAME")]
     model: Option<String>,
-    /// A cell that is meant, by index or id, which is sent whole; may be given again
+    /// Send this cell's full source, by index or id; may be repeated
     #[arg(long, value_name = "CELL")]
     select: Vec<String>,
-    /// A cell whose outputs are sent along; may be given again
+    /// Send this cell's outputs, by index or id; may be repeated
     #[arg(long, value_name = "CELL")]
     output: Vec<String>,
-    /// Begin a new conversation
+    /// Start a new conversation
     #[arg(long)]
     new: bool,
     /// Run code without asking
     #[arg(long, short)]
     yes: bool,
-    /// Use no host: the conversation and its kernels end with the command
+    /// Do not use the host: the conversation and its kernels end with the command
     #[arg(long)]
     standalone: bool,
     #[command(flatten)]
     flags: KernelFlags,
 }
 
-pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
-    let setup = Setup::of(&arguments)?;
+pub(crate) fn chat_about_notebook(
+    arguments: ChatArgs,
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
+    let setup = ChatSetup::of(&arguments)?;
     let is_seen = io::stdin().is_terminal() && io::stdout().is_terminal();
     let message = match &arguments.message {
         Some(message) => Some(message.clone()),
-        None if is_seen && format == Format::People => None,
-        None => Some(Content::Stdin.text("chat")?),
+        None if is_seen && format == OutputFormat::Text => None,
+        None => Some(InputSource::Stdin.text("chat")?),
     };
     if message.as_ref().is_some_and(|message| message.trim().is_empty()) {
-        return Err(CliError::input(FailureKind::NoMessage, "there is no message")
-            .with_hint("give one behind the notebook, or through a pipe"));
+        return Err(CliError::input(FailureKind::NoMessage, "no message")
+            .with_hint("pass a message after the notebook, or pipe one in"));
     }
-    host::wait(async {
-        let reach = Reach::open(arguments.standalone, &setup.settings, &arguments.flags).await?;
+    host::block_on(async {
+        let reach = HostAccess::open(arguments.standalone, &setup.settings, &arguments.flags).await?;
         let told = match message {
-            Some(message) => once::answer(reach.client(), &setup, &message, arguments.new, format).await,
-            None => talk::talk(reach.client(), &setup, arguments.new).await,
+            Some(message) => one_shot::answer(reach.client(), &setup, &message, arguments.new, format).await,
+            None => interactive::talk(reach.client(), &setup, arguments.new).await,
         };
         reach.close().await;
         told
     })
 }
 
-/// Asks something about a conversation.
+/// Sends a request about a conversation.
 async fn chat(client: &HostClient, ask: ChatAction) -> Result<ChatReply, CliError> {
     match client.ask(Request::Chat(Box::new(ask))).await? {
         Reply::Chat(reply) => Ok(reply),
@@ -105,22 +109,22 @@ async fn chat(client: &HostClient, ask: ChatAction) -> Result<ChatReply, CliErro
     }
 }
 
-/// The conversation about the notebook: its name, and how much was told in it.
-async fn open(client: &HostClient, setup: &Setup, is_new: bool) -> Result<(String, usize), CliError> {
+/// Opens the conversation about the notebook. Returns its name and its number of entries.
+async fn open(client: &HostClient, setup: &ChatSetup, is_new: bool) -> Result<(String, usize), CliError> {
     match chat(client, ChatAction::Open { notebook: setup.notebook.clone(), cell: None, is_new }).await? {
         ChatReply::Open { chat, told } => Ok((chat, told)),
         other => Err(unexpected(&Reply::Chat(other))),
     }
 }
 
-/// Says something, and tells the name of the message.
+/// Sends a message and returns its id.
 async fn send(client: &HostClient, name: &str, ask: Box<ChatRequest>) -> Result<MessageId, CliError> {
     let message = ask.id.clone();
     chat(client, ChatAction::Send { chat: name.to_owned(), ask }).await?;
     Ok(message)
 }
 
-/// Takes a message back that waits for its turn. Tells whether it did.
+/// Withdraws a queued message. Returns whether it was still queued.
 async fn withdraw(client: &HostClient, name: &str, message: &MessageId) -> Result<bool, CliError> {
     let reply =
         chat(client, ChatAction::Withdraw { chat: name.to_owned(), message: message.clone() }).await?;

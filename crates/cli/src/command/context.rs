@@ -1,30 +1,30 @@
-//! `cellist context`: what an agent is told about the notebook that is worked on.
+//! `cellist context`: prints the notebook context that agents receive.
 
 use cellist_tools::context::off;
 use clap::Args;
 
-use crate::answer::Answer;
-use crate::editor::{EditorFlags, why_off};
+use crate::editor::{EditorFlags, notebook_mode_off_reason};
 use crate::error::CliError;
+use crate::output::CommandOutput;
 
-/// Show what an agent is told about a notebook
+/// Show the notebook context that agents receive
 ///
-/// A notebook is worked on when it is attached to the conversation and is in the active editor; either alone is
-/// not enough. Without --attach and --active, what an editor has reported to the host counts. A notebook of 20 cells or more is told as an outline, with the text of the selected cells.
-/// In place of credentials stand the marks that an agent reads.
+/// Notebook mode is on when the active notebook is also attached to the conversation. Without --attach and
+/// --active, the editor's last report to the host is used. Notebooks of 20 cells or more are outlined, with the
+/// full text of selected cells. Credentials are shown redacted, as agents see them.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist context --attach nb.ipynb --active nb.ipynb
   cellist context --attach nb.ipynb --active nb.ipynb --select 3 --editing 4 --json")]
-pub(crate) struct Arguments {
+pub(crate) struct ContextArgs {
     #[command(flatten)]
     flags: EditorFlags,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn show_context(arguments: ContextArgs) -> Result<CommandOutput, CliError> {
     let editor = arguments.flags.editor(&[])?;
     Ok(match arguments.flags.context(&editor)? {
-        Some(context) => Answer::new(context.text, context.json),
-        None => Answer::new(format!("{}\n", why_off(&editor)), off()),
+        Some(context) => CommandOutput::new(context.text, context.json),
+        None => CommandOutput::new(format!("{}\n", notebook_mode_off_reason(&editor)), off()),
     })
 }

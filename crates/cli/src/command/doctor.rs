@@ -1,4 +1,4 @@
-//! `cellist doctor`: looks at everything that running code depends on, and says of each fault what to do.
+//! `cellist doctor`: checks everything needed to run code and suggests a fix for each fault.
 
 use std::fs;
 use std::io::{self, IsTerminal};
@@ -17,90 +17,89 @@ use clap::Args;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::clock::format_duration;
 use crate::error::{CliError, Exit, FailureKind};
 use crate::host::{self, VERSION};
 use crate::kernel::KernelFlags;
-use crate::paint::{Ink, Paint, When};
-use crate::waiting::Waiting;
+use crate::output::CommandOutput;
+use crate::paint::{ColourMode, Ink, Paint};
+use crate::spinner::Spinner;
 
-/// Check all that running code depends on, and say what to do
+/// Check everything needed to run code, and suggest fixes
 ///
-/// Unlike other commands this one starts what it finds, to see that it works.
+/// Unlike `cellist kernels`, this starts the runner and ipykernel to verify that they work.
 ///
-/// Exit status: 0 when nothing fails, 3 when no code can be run, 1 when something else fails.
+/// Exit status: 0 no failures, 3 code cannot run, 1 other failures.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist doctor
   cellist doctor --python ./venv --json")]
-pub(crate) struct Arguments {
+pub(crate) struct DoctorArgs {
     #[command(flatten)]
     flags: KernelFlags,
 }
 
-/// What came of a look at one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Verdict {
+enum CheckVerdict {
     Ok,
-    /// It does not work and nothing needs it.
+    /// A fault in something that is not needed.
     Warning,
     Failed,
 }
 
-/// A line of the result.
 #[derive(Clone, Debug, Serialize)]
-struct Check {
+struct DoctorCheck {
     name: &'static str,
-    status: Verdict,
+    status: CheckVerdict,
     message: String,
     hint: Option<String>,
 }
 
-impl Check {
-    fn new(name: &'static str, status: Verdict, message: impl Into<String>) -> Check {
-        Check { name, status, message: message.into(), hint: None }
+impl DoctorCheck {
+    fn new(name: &'static str, status: CheckVerdict, message: impl Into<String>) -> DoctorCheck {
+        DoctorCheck { name, status, message: message.into(), hint: None }
     }
 
-    fn hint(mut self, hint: impl Into<String>) -> Check {
+    fn hint(mut self, hint: impl Into<String>) -> DoctorCheck {
         self.hint = Some(hint.into());
         self
     }
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn check_installation(arguments: DoctorArgs) -> Result<CommandOutput, CliError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime =
         runtime.map_err(|error| CliError::new(FailureKind::System, Exit::NoKernel, error.to_string()))?;
     let checks = runtime.block_on(examine(&arguments.flags));
     let failed =
-        |name: &str| checks.iter().any(|check| check.name == name && check.status == Verdict::Failed);
-    let any = checks.iter().any(|check| check.status == Verdict::Failed);
+        |name: &str| checks.iter().any(|check| check.name == name && check.status == CheckVerdict::Failed);
+    let any = checks.iter().any(|check| check.status == CheckVerdict::Failed);
     let exit = match (failed("python") || failed("runner"), any) {
         (true, _) => Exit::NoKernel,
         (false, true) => Exit::CodeFailed,
         (false, false) => Exit::Done,
     };
     let json = json!({ "ok": !any, "checks": checks });
-    let text = for_people(&checks, Paint::for_stdout(When::Auto));
-    Ok(Answer::new(text, json).with_exit(exit))
+    let text = checks_text(&checks, Paint::for_stdout(ColourMode::Auto));
+    Ok(CommandOutput::new(text, json).with_exit(exit))
 }
 
-async fn examine(flags: &KernelFlags) -> Vec<Check> {
+async fn examine(flags: &KernelFlags) -> Vec<DoctorCheck> {
     let cwd = std::env::current_dir();
     let environment = flags.environment();
-    let waiting = Waiting::new("looking around");
+    let waiting = Spinner::new("checking the settings");
     let found = FoundSoftware::look(&environment, &Home::from_env(), cwd.iter().cloned().collect());
     let mut checks = Vec::new();
     let folder = match cwd {
         Ok(folder) => {
-            checks.push(Check::new("folder", Verdict::Ok, folder.display().to_string()));
+            checks.push(DoctorCheck::new("folder", CheckVerdict::Ok, folder.display().to_string()));
             folder
         }
         Err(_) => {
-            let gone = Check::new("folder", Verdict::Failed, "the current folder does not exist any more");
-            checks.push(gone.hint("change to a folder that exists"));
+            let gone =
+                DoctorCheck::new("folder", CheckVerdict::Failed, "the current folder no longer exists");
+            checks.push(gone.hint("change to an existing folder"));
             PathBuf::from("/")
         }
     };
@@ -110,7 +109,7 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
             checks.extend(settings_used(&settings));
             settings
         }
-        // What else is wrong is looked for with the defaults.
+        // Continue with the defaults to find further faults.
         Err(faults) => {
             checks.extend(faults.iter().map(broken_setting));
             Resolved::default()
@@ -144,8 +143,8 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
                 .await
             }
             false => {
-                let message = format!("not installed in {}; the runner is used", interpreter.path.display());
-                Check::new("ipykernel", Verdict::Ok, message)
+                let message = format!("not installed in {}; using the runner", interpreter.path.display());
+                DoctorCheck::new("ipykernel", CheckVerdict::Ok, message)
             }
         });
     }
@@ -158,73 +157,74 @@ async fn examine(flags: &KernelFlags) -> Vec<Check> {
     checks
 }
 
-/// The state folder must take files.
-fn state(home: &Path) -> Check {
+/// Checks that the state folder is writable.
+fn state(home: &Path) -> DoctorCheck {
     let probe = home.join(format!("doctor-{}", std::process::id()));
     let tried =
         fs::create_dir_all(home).and_then(|()| fs::write(&probe, b"")).and_then(|()| fs::remove_file(&probe));
     match tried {
         Ok(()) => match Home::at(home).exposure() {
-            None => Check::new("state", Verdict::Ok, home.display().to_string()),
+            None => DoctorCheck::new("state", CheckVerdict::Ok, home.display().to_string()),
             Some(exposure @ Exposure::Foreign { .. }) => {
-                Check::new("state", Verdict::Failed, exposure.to_string()).hint(exposure.remedy())
+                DoctorCheck::new("state", CheckVerdict::Failed, exposure.to_string()).hint(exposure.remedy())
             }
             Some(exposure) => {
-                Check::new("state", Verdict::Warning, exposure.to_string()).hint(exposure.remedy())
+                DoctorCheck::new("state", CheckVerdict::Warning, exposure.to_string()).hint(exposure.remedy())
             }
         },
         Err(error) => {
-            let message =
-                format!("{} cannot be written to: {}", home.display(), crate::error::reason(&error));
-            Check::new("state", Verdict::Failed, message)
-                .hint("set CELLIST_HOME to a folder that you can write to")
+            let message = format!("cannot write to {}: {}", home.display(), crate::error::reason(&error));
+            DoctorCheck::new("state", CheckVerdict::Failed, message)
+                .hint("set CELLIST_HOME to a writable folder")
         }
     }
 }
 
-/// Which files hold settings, and what in them has no effect.
-fn settings_used(settings: &Resolved) -> Vec<Check> {
+/// Lists the settings files and their settings without effect.
+fn settings_used(settings: &Resolved) -> Vec<DoctorCheck> {
     let used: Vec<String> = settings
         .files
         .iter()
         .filter(|(_, there)| *there)
         .map(|(path, _)| path.display().to_string())
         .collect();
-    let message = if used.is_empty() { "no files, only defaults".to_owned() } else { used.join(", ") };
-    let mut checks = vec![Check::new("settings", Verdict::Ok, message)];
-    checks.extend(settings.notices.iter().map(|notice| Check::new("settings", Verdict::Warning, notice)));
+    let message = if used.is_empty() { "no files; using defaults".to_owned() } else { used.join(", ") };
+    let mut checks = vec![DoctorCheck::new("settings", CheckVerdict::Ok, message)];
+    checks.extend(
+        settings.notices.iter().map(|notice| DoctorCheck::new("settings", CheckVerdict::Warning, notice)),
+    );
     checks
 }
 
-fn broken_setting(fault: &Fault) -> Check {
-    let check = Check::new("settings", Verdict::Failed, fault.to_string());
-    check.hint(fault.hint().unwrap_or("correct it, or remove it"))
+fn broken_setting(fault: &Fault) -> DoctorCheck {
+    let check = DoctorCheck::new("settings", CheckVerdict::Failed, fault.to_string());
+    check.hint(fault.hint().unwrap_or("fix or remove it"))
 }
 
-/// The Python that is used, and those that were wanted more and are broken.
-fn pythons(found: &FoundSoftware) -> Vec<Check> {
+/// Checks the selected Python, and broken ones that come before it.
+fn pythons(found: &FoundSoftware) -> Vec<DoctorCheck> {
     let mut checks = Vec::new();
     for candidate in found.pythons.iter().take_while(|candidate| candidate.verdict.is_err()) {
         let Err(flaw) = &candidate.verdict else { continue };
         let message = format!("{} ({}): {flaw}", candidate.path.display(), candidate.origin);
-        let check = Check::new("environment", Verdict::Failed, message);
+        let check = DoctorCheck::new("environment", CheckVerdict::Failed, message);
         checks.push(match flaw.hint(&candidate.path) {
             Some(hint) => check.hint(hint),
-            None => check.hint("remove it, or name another Python with --python PATH"),
+            None => check.hint("remove it, or choose another Python with --python PATH"),
         });
     }
     checks.push(match found.interpreter() {
         Some(interpreter) => {
             let version = found.version(&interpreter.path).map_or_else(String::new, |it| format!(" ({it})"));
-            Check::new("python", Verdict::Ok, format!("{}{version}", interpreter.path.display()))
+            DoctorCheck::new("python", CheckVerdict::Ok, format!("{}{version}", interpreter.path.display()))
         }
-        None => Check::new("python", Verdict::Failed, "none was found")
-            .hint("install Python 3.8 or newer, or name one with --python PATH"),
+        None => DoctorCheck::new("python", CheckVerdict::Failed, "not found")
+            .hint("install Python 3.8 or newer, or pass --python PATH"),
     });
     checks
 }
 
-/// Starts a kernel and lets it reckon.
+/// Starts a kernel and runs a calculation on it.
 async fn starts(
     name: &'static str,
     environment: &ClientEnvironment,
@@ -232,7 +232,7 @@ async fn starts(
     found: &FoundSoftware,
     decision: BackendDecision,
     folder: &Path,
-) -> Check {
+) -> DoctorCheck {
     let begun = Instant::now();
     let python = match &decision {
         BackendDecision::Runner(it) | BackendDecision::Ipykernel(it) => it.path.display().to_string(),
@@ -261,33 +261,32 @@ async fn starts(
         Err(error) => return broken(name, &python, error.to_string(), error.hint()),
     };
     match report {
-        Some(report) if report.status == Status::Ok && report.text == "42\n" => Check::new(
+        Some(report) if report.status == Status::Ok && report.text == "42\n" => DoctorCheck::new(
             name,
-            Verdict::Ok,
-            format!("works on {python}, ready and done in {}", format_duration(begun.elapsed())),
+            CheckVerdict::Ok,
+            format!("works with {python}; start and run took {}", format_duration(begun.elapsed())),
         ),
         report => {
             let text = report.map(|report| report.text).unwrap_or_default();
-            Check::new(name, Verdict::Failed, format!("6 * 7 came to {text:?}"))
-                .hint("name another Python with --python PATH")
+            DoctorCheck::new(name, CheckVerdict::Failed, format!("6 * 7 gave {text:?}"))
+                .hint("choose another Python with --python PATH")
         }
     }
 }
 
-/// A kernel that does not start.
-fn broken(name: &'static str, python: &str, message: String, hint: Option<String>) -> Check {
-    let install = format!("install it anew: {python} -m pip install --force-reinstall ipykernel");
-    let other = "name another Python with --python PATH".to_owned();
+fn broken(name: &'static str, python: &str, message: String, hint: Option<String>) -> DoctorCheck {
+    let install = format!("reinstall it: {python} -m pip install --force-reinstall ipykernel");
+    let other = "choose another Python with --python PATH".to_owned();
     let fallback = if name == "ipykernel" { install } else { other };
-    Check::new(name, Verdict::Failed, message).hint(hint.unwrap_or(fallback))
+    DoctorCheck::new(name, CheckVerdict::Failed, message).hint(hint.unwrap_or(fallback))
 }
 
-fn kernels(found: &FoundSoftware) -> Vec<Check> {
+fn kernels(found: &FoundSoftware) -> Vec<DoctorCheck> {
     let broken = found.specs.iter().filter_map(|spec| Some((spec, found.missing_program(spec)?)));
-    let mut checks: Vec<Check> = broken
+    let mut checks: Vec<DoctorCheck> = broken
         .map(|(spec, program)| {
-            let message = format!("{} starts with `{program}`, which is not there", spec.name);
-            Check::new("kernel", Verdict::Failed, message).hint(format!(
+            let message = format!("{}: its program `{program}` does not exist", spec.name);
+            DoctorCheck::new("kernel", CheckVerdict::Failed, message).hint(format!(
                 "install {}, or remove {}",
                 spec.language,
                 spec.folder.display()
@@ -295,8 +294,12 @@ fn kernels(found: &FoundSoftware) -> Vec<Check> {
         })
         .collect();
     checks.extend(found.broken_specs.iter().map(|(file, why)| {
-        Check::new("kernel", Verdict::Failed, format!("{} is not a kernelspec: {why}", file.display()))
-            .hint(format!("install the kernel anew, or remove {}", file.parent().unwrap_or(file).display()))
+        DoctorCheck::new(
+            "kernel",
+            CheckVerdict::Failed,
+            format!("{} is not a kernelspec: {why}", file.display()),
+        )
+        .hint(format!("reinstall the kernel, or remove {}", file.parent().unwrap_or(file).display()))
     }));
     let names: Vec<&str> = found
         .specs
@@ -305,74 +308,80 @@ fn kernels(found: &FoundSoftware) -> Vec<Check> {
         .map(|spec| spec.name.as_str())
         .collect();
     let message = if names.is_empty() { "no kernelspecs".to_owned() } else { names.join(", ") };
-    checks.push(Check::new("kernels", Verdict::Ok, message));
+    checks.push(DoctorCheck::new("kernels", CheckVerdict::Ok, message));
     checks
 }
 
-/// A gateway that is named must be there and let us in.
-async fn gateway(environment: &ClientEnvironment, variables: &Variables) -> Check {
+/// Checks that the given gateway is reachable and accepts the token.
+async fn gateway(environment: &ClientEnvironment, variables: &Variables) -> DoctorCheck {
     let Some(url) = environment.gateway.clone().or_else(|| variables.text("PI_PYTHON_GATEWAY_URL")) else {
-        return Check::new("gateway", Verdict::Ok, "none is set");
+        return DoctorCheck::new("gateway", CheckVerdict::Ok, "none is set");
     };
     let gateway = match Gateway::new(&url, variables.text(TOKEN_VARIABLE)) {
         Ok(gateway) => gateway.trusting(|name| variables.text(name)),
         Err(error) => {
-            return Check::new("gateway", Verdict::Failed, error.to_string())
-                .hint("give one like http://127.0.0.1:8888, or unset PI_PYTHON_GATEWAY_URL");
+            return DoctorCheck::new("gateway", CheckVerdict::Failed, error.to_string())
+                .hint("use a URL like http://127.0.0.1:8888, or unset PI_PYTHON_GATEWAY_URL");
         }
     };
     match gateway::specs(&gateway).await {
         Ok(specs) => {
             let names: Vec<&str> = specs.list().map(|(name, _, _)| name).collect();
-            Check::new("gateway", Verdict::Ok, format!("{} has {}", gateway.url(), names.join(", ")))
+            DoctorCheck::new(
+                "gateway",
+                CheckVerdict::Ok,
+                format!("{} has {}", gateway.url(), names.join(", ")),
+            )
         }
         Err(error) => {
             let hint = error.hint().map(|hint| format!("{hint}; or ")).unwrap_or_default();
-            Check::new("gateway", Verdict::Failed, error.to_string())
-                .hint(format!("{hint}leave out --gateway and unset PI_PYTHON_GATEWAY_URL"))
+            DoctorCheck::new("gateway", CheckVerdict::Failed, error.to_string())
+                .hint(format!("{hint}remove --gateway and unset PI_PYTHON_GATEWAY_URL"))
         }
     }
 }
 
-fn terminal(variables: &Variables) -> Check {
+fn terminal(variables: &Variables) -> DoctorCheck {
     if !io::stdout().is_terminal() {
-        return Check::new("terminal", Verdict::Ok, "none: plain text");
+        return DoctorCheck::new("terminal", CheckVerdict::Ok, "none: plain text");
     }
     let name = variables.text("TERM").unwrap_or_default();
     match name.as_str() {
-        "" | "dumb" => Check::new("terminal", Verdict::Warning, format!("TERM is {name:?}: plain text"))
-            .hint("set TERM to what the terminal is, xterm-256color for instance"),
-        _ => Check::new("terminal", Verdict::Ok, name),
+        "" | "dumb" => {
+            DoctorCheck::new("terminal", CheckVerdict::Warning, format!("TERM is {name:?}: plain text"))
+                .hint("set TERM to the type of your terminal, such as xterm-256color")
+        }
+        _ => DoctorCheck::new("terminal", CheckVerdict::Ok, name),
     }
 }
 
-/// A host that is there must answer, and be one that this version can talk to.
-async fn host() -> Check {
-    match host::ours().state().await {
-        Ok(None) => Check::new("host", Verdict::Ok, "none is running, and none is needed"),
+/// Checks that a running host responds and has a compatible version.
+async fn host() -> DoctorCheck {
+    match host::user_host().state().await {
+        Ok(None) => DoctorCheck::new("host", CheckVerdict::Ok, "not running; starts on demand"),
         Ok(Some(state)) if state.version == VERSION => {
-            Check::new("host", Verdict::Ok, format!("runs as process {}", state.pid))
+            DoctorCheck::new("host", CheckVerdict::Ok, format!("running as process {}", state.pid))
         }
         Ok(Some(state)) => {
-            let message = format!("is cellist {}, this is cellist {VERSION}", state.version);
-            Check::new("host", Verdict::Warning, message)
-                .hint("`cellist stop` ends it, with all that it keeps")
+            let message = format!("runs cellist {}, but this is cellist {VERSION}", state.version);
+            DoctorCheck::new("host", CheckVerdict::Warning, message)
+                .hint("run `cellist stop` to end it and its sessions")
         }
         Err(error) => {
             let hint = error.hint();
-            let check = Check::new("host", Verdict::Failed, error.to_string());
-            check.hint(hint.unwrap_or_else(|| "`cellist stop` ends it".into()))
+            let check = DoctorCheck::new("host", CheckVerdict::Failed, error.to_string());
+            check.hint(hint.unwrap_or_else(|| "run `cellist stop` to end it".into()))
         }
     }
 }
 
-fn for_people(checks: &[Check], paint: Paint) -> String {
+fn checks_text(checks: &[DoctorCheck], paint: Paint) -> String {
     let mut lines = Vec::new();
     for check in checks {
         let (mark, ink) = match check.status {
-            Verdict::Ok => ("✓", Ink::Added),
-            Verdict::Warning => ("!", Ink::Position),
-            Verdict::Failed => ("✗", Ink::Removed),
+            CheckVerdict::Ok => ("✓", Ink::Added),
+            CheckVerdict::Warning => ("!", Ink::Position),
+            CheckVerdict::Failed => ("✗", Ink::Removed),
         };
         lines.push(format!("{} {:<12} {}", paint.line(ink, mark), check.name, check.message));
         if let Some(hint) = &check.hint {

@@ -1,4 +1,4 @@
-//! `cellist edit`: replaces one exact piece of a notebook's text, or of its JSON.
+//! `cellist edit`: replaces one exact piece of a notebook's text or JSON.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,53 +8,53 @@ use cellist_notebook::{self as notebook, Revision, Selector, replace_once, utf8}
 use cellist_store::{Missing, Problem};
 use clap::Args;
 
-use crate::answer::Answer;
+use crate::edit_report;
 use crate::error::CliError;
-use crate::input::Content;
-use crate::notebook_access::{self, Standalone, Target};
-use crate::report;
+use crate::input::InputSource;
+use crate::notebook_access::{self, PathTarget, StandaloneFlag};
+use crate::output::CommandOutput;
 
-/// How often an edit of the JSON is made anew because the file was changed while it was made.
+/// Attempts to edit the JSON while other programs change the file.
 const ATTEMPTS: usize = 10;
 
 /// Replace one exact piece of a notebook's text
 ///
-/// The text is what `cellist read` prints. It must hold the old piece exactly once; if not, the error says
-/// where it was found or what comes nearest. An empty old piece fits only a notebook that has no cells or does
-/// not exist: the new piece is then its text.
+/// Operates on the text that `cellist read` prints. The old piece must occur exactly once; otherwise the error
+/// lists its occurrences, or the closest match. An empty old piece matches only an empty or missing notebook; the
+/// new piece then becomes its text.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist edit nb.ipynb --old 'x = 1' --new 'x = 2'
   cellist edit nb.ipynb --old-file before.txt --new-file after.txt
   cellist edit nb.ipynb:raw --old '\"python3\"' --new '\"python3.13\"'  # the JSON")]
-pub(crate) struct Arguments {
-    /// The notebook; with :raw behind it, its JSON
+pub(crate) struct EditArgs {
+    /// The notebook; append :raw for its JSON
     #[arg(value_name = "NB[:raw]")]
     notebook: OsString,
     /// The piece to replace
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "old_file")]
     old: Option<String>,
-    /// What to put there
+    /// The replacement
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "new_file")]
     new: Option<String>,
-    /// A file with the piece to replace
+    /// Read the piece to replace from a file
     #[arg(long, value_name = "FILE", conflicts_with = "old")]
     old_file: Option<PathBuf>,
-    /// A file with what to put there
+    /// Read the replacement from a file
     #[arg(long, value_name = "FILE", conflicts_with = "new")]
     new_file: Option<PathBuf>,
-    /// The revision that the edit was made for; a file that changed since is merged with
+    /// The revision that the edit is based on; later changes are merged
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
     #[command(flatten)]
-    standalone: Standalone,
+    standalone: StandaloneFlag,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let target = Target::parse(&arguments.notebook)?;
+pub(crate) fn edit_notebook(arguments: EditArgs) -> Result<CommandOutput, CliError> {
+    let target = PathTarget::parse(&arguments.notebook)?;
     let given = |text: Option<String>, file: Option<PathBuf>| match text {
         Some(text) => Ok(text),
-        None => Content::of_file(file).text("edit"),
+        None => InputSource::of_file(file).text("edit"),
     };
     let old = given(arguments.old, arguments.old_file)?;
     let new = given(arguments.new, arguments.new_file)?;
@@ -68,18 +68,18 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 
 fn edit_text(
     notebook: &NotebookHandle,
-    target: &Target,
+    target: &PathTarget,
     old: String,
     new: String,
     base: Option<Revision>,
-) -> Result<Answer, CliError> {
+) -> Result<CommandOutput, CliError> {
     target.check_name()?;
     let missing = if old.is_empty() { Missing::StartEmpty } else { Missing::Refuse };
     let changed = notebook
         .change(base.into(), missing, |_, _| Ok(NotebookEdit::Replace { old, new }))
         .map_err(explain_empty)?;
     notebook.keep(&changed.notebook);
-    Ok(report::applied(&target.path, changed))
+    Ok(edit_report::for_edit(&target.path, changed))
 }
 
 fn edit_raw(
@@ -88,7 +88,7 @@ fn edit_raw(
     old: &str,
     new: &str,
     base: Option<Revision>,
-) -> Result<Answer, CliError> {
+) -> Result<CommandOutput, CliError> {
     let refused = |error: notebook::Error| cellist_store::Error::new(path, error);
     for attempt in 1.. {
         let bytes = notebook.read_bytes()?;
@@ -100,7 +100,7 @@ fn edit_raw(
             changed => {
                 let changed = changed?;
                 notebook.keep(&changed.notebook);
-                return Ok(report::replaced(path, changed));
+                return Ok(edit_report::for_overwrite(path, changed));
             }
         }
     }
@@ -111,5 +111,9 @@ fn explain_empty(error: NotebookError) -> CliError {
     let is_empty = matches!(&error, NotebookError::File(error)
         if matches!(error.problem(), Problem::Refused(notebook::Error::EmptyOld)));
     let error = CliError::from(error);
-    if is_empty { error.with_hint("an empty old text fits only a notebook that has no cells") } else { error }
+    if is_empty {
+        error.with_hint("an empty old piece matches only an empty or missing notebook")
+    } else {
+        error
+    }
 }

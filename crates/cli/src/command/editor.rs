@@ -1,4 +1,4 @@
-//! `cellist editor`: what an editor has in front of a person, reported to the host for agents.
+//! `cellist editor`: reports the editor's active notebook to the host.
 
 use std::path::PathBuf;
 
@@ -7,60 +7,61 @@ use cellist_tools::{EditorReport, EditorSelection, EditorState};
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
-use crate::editor::{real, why_off};
+use crate::editor::{notebook_mode_off_reason, real};
 use crate::error::CliError;
 use crate::host::{self, unexpected};
+use crate::output::CommandOutput;
 
-/// Report what is in front of a person, for agents to work on
+/// Tell agents which notebook is active in your editor
 ///
-/// An editor calls this when another notebook comes to the front, or another cell is selected. An agent that was
-/// started with --require-active works on a notebook only while it is in the active editor and attached; others take it
-/// for the one that is meant where they name none. The host keeps the report, and is started if need be. Without
-/// arguments, shows what was reported last.
+/// Editors call this when the active notebook or the selected cell changes. An agent started with
+/// --require-active works on a notebook only while it is active and attached. Other agents use it as the default
+/// when they name no notebook.
+///
+/// The host stores the report, and is started if necessary. Without arguments, shows the last report.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist editor nb.ipynb --attach --select 3 --editing 3
   cellist editor nb.ipynb --detach
   cellist editor --none
   cellist editor")]
-pub(crate) struct Arguments {
-    /// The notebook in the active editor
+pub(crate) struct EditorArgs {
+    /// The notebook that is active in the editor
     #[arg(value_name = "NB")]
     notebook: Option<PathBuf>,
-    /// A cell that is selected in it, by index or id; may be given again
+    /// A selected cell, by index or id; may be repeated
     #[arg(long, value_name = "CELL", num_args = 1.., allow_negative_numbers = true, requires = "notebook")]
     select: Vec<String>,
-    /// The cell that is being edited
+    /// The cell being edited
     #[arg(long, value_name = "CELL", allow_negative_numbers = true, requires = "notebook")]
     editing: Option<String>,
-    /// Attach it to the conversation, until it is detached
+    /// Attach the notebook to the conversation
     #[arg(long, requires = "notebook", conflicts_with = "detach")]
     attach: bool,
-    /// Attach it no longer
+    /// Detach the notebook from the conversation
     #[arg(long, requires = "notebook")]
     detach: bool,
-    /// No notebook is in the active editor
+    /// Report that no notebook is active
     #[arg(long, conflicts_with = "notebook")]
     none: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn report_editor(arguments: EditorArgs) -> Result<CommandOutput, CliError> {
     let report = arguments.report()?;
-    let editor = host::wait(async {
-        let client = host::attached().await?;
+    let editor = host::block_on(async {
+        let client = host::attach_or_start().await?;
         match client.ask(Request::Editor(report.map(Box::new))).await? {
             Reply::Editor(editor) => Ok(*editor),
             other => Err(unexpected(&other)),
         }
     })?;
-    Ok(Answer::new(
-        for_people(&editor),
+    Ok(CommandOutput::new(
+        editor_text(&editor),
         json!({ "editor": editor, "notebookMode": editor.notebook().is_some() }),
     ))
 }
 
-impl Arguments {
+impl EditorArgs {
     fn report(&self) -> Result<Option<EditorReport>, CliError> {
         let Some(notebook) = &self.notebook else {
             return Ok(self.none.then(EditorReport::default));
@@ -76,9 +77,9 @@ impl Arguments {
     }
 }
 
-fn for_people(editor: &EditorState) -> String {
+fn editor_text(editor: &EditorState) -> String {
     match editor.notebook() {
         Some(path) => format!("Notebook mode is on: {} is attached and active.\n", path.display()),
-        None => format!("{}\n", why_off(editor)),
+        None => format!("{}\n", notebook_mode_off_reason(editor)),
     }
 }

@@ -1,4 +1,4 @@
-//! `cellist exec`: one piece of code, on a kernel of its own or in a session.
+//! `cellist exec`: runs code on a new kernel or in a session.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -18,84 +18,85 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 
-use crate::answer::{Answer, Format, print_aside};
 use crate::clock::seconds;
-use crate::command::run::on_what;
+use crate::command::run::kernel_description;
 use crate::error::{CliError, Exit, FailureKind};
-use crate::host::{self, Reach};
-use crate::input::Content;
-use crate::interrupts;
-use crate::kernel::{KernelFlags, Particular};
-use crate::paint::{Paint, When, own};
-use crate::progress::{Look, Progress};
+use crate::host::{self, HostAccess};
+use crate::input::InputSource;
+use crate::kernel::{KernelChoiceFlags, KernelFlags};
+use crate::output::{CommandOutput, OutputFormat, print_to_stderr};
+use crate::paint::{ColourMode, Paint, own};
+use crate::progress::{Progress, ProgressStyle};
 use crate::settings::limits;
-use crate::waiting::Waiting;
+use crate::signals;
+use crate::spinner::Spinner;
 
-/// The limits of a time limit, and what it is when nothing is said.
+/// The bounds of `--timeout` and its default.
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(600);
 const USUAL: Duration = Duration::from_secs(30);
 
-/// Run a piece of code, on a new kernel or in a session
+/// Run code on a new kernel or in a session
 ///
-/// What it prints and displays goes to standard output, cut in the middle where it is long; a line on standard
-/// error names what ran it. The kernel ends with the command, unless it is that of a session: a session keeps its
-/// state for the next command, from any terminal, until nobody has used it for five minutes. What runs in one goes
-/// on when the command is killed or its terminal closed; Ctrl-C interrupts it, and a second one ends its kernel.
+/// Output goes to standard output; long output is cut in the middle. A line on standard error names the kernel.
 ///
-/// Exit status: 0 done, 1 the code failed, 2 bad usage or bad input, 3 no Python or kernel, 124 timed out,
-/// 130 interrupted.
+/// Without --session, the kernel ends with the command. A session keeps its state for later commands, from any
+/// terminal, until it has been idle for five minutes. Code in a session keeps running when the command is killed
+/// or its terminal closes. Ctrl-C interrupts the code; a second Ctrl-C kills its kernel.
+///
+/// Exit status: 0 success, 1 the code failed, 2 bad usage or input, 3 no Python or kernel, 124 timeout, 130
+/// interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist exec 'import sys; sys.version'
   cellist exec -f script.py --cwd data --timeout 120
   cellist exec --session work 'x = 1'; cellist exec --session work 'print(x)'
   echo 'print(1)' | cellist exec -")]
-pub(crate) struct Arguments {
-    /// The code; `-` reads it from standard input. Code that begins with `-` stands behind `--`
+pub(crate) struct ExecArgs {
+    /// The code to run, or `-` for standard input. Put `--` before code that starts with `-`
     #[arg(value_name = "CODE", conflicts_with = "file")]
     code: Option<String>,
-    /// A file with the code
+    /// Read the code from a file
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Run in the session of this name, which is made if it is not there
+    /// Run in this session; create it if it does not exist
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new(), conflicts_with = "existing")]
     session: Option<String>,
-    /// Start the session's kernel anew first
+    /// Restart the session's kernel first
     #[arg(long, requires = "session")]
     reset: bool,
-    /// The folder to run in; for a session, the current folder if there is none of its name elsewhere
+    /// The working folder [default: the current folder, or that of an existing session]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// How many seconds the code may take, 1 to 600; 30 when nothing is said
+    /// Time limit in seconds, 1 to 600 [default: 30]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
-    /// Use no host: a session ends with the command
+    /// Do not use the host: a session ends with the command
     #[arg(long)]
     standalone: bool,
     #[command(flatten)]
-    particular: Particular,
+    particular: KernelChoiceFlags,
     #[command(flatten)]
     flags: KernelFlags,
 }
 
-pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+pub(crate) fn exec_code(arguments: ExecArgs, format: OutputFormat) -> Result<CommandOutput, CliError> {
     let code = arguments.code()?;
-    let place = Place::of(&arguments)?;
+    let place = ExecSession::of(&arguments)?;
     let settings = arguments.flags.settings(&place.here)?.settings;
-    let view = View::new(&settings, format);
+    let view = ExecView::new(&settings, format);
     let call = arguments.call(&settings, place, code, &view)?;
     let is_lone = arguments.session.is_none();
-    let (started, report) = host::wait(async {
+    let (started, report) = host::block_on(async {
         let (canceller, mut cancel) = Cancel::channel();
         match is_lone {
-            true => interrupts::hand_on(&canceller),
-            false => interrupts::hand_on_stops(&canceller),
+            true => signals::cancel_on_signals(&canceller),
+            false => signals::cancel_on_stop_signals(&canceller),
         }
         let reach = match is_lone {
-            true => Reach::for_run(&settings, &arguments.flags),
+            true => HostAccess::for_run(&settings, &arguments.flags),
             false => tokio::select! {
-                reach = Reach::open(arguments.standalone, &settings, &arguments.flags) => reach?,
+                reach = HostAccess::open(arguments.standalone, &settings, &arguments.flags) => reach?,
                 () = cancel.asked() => return Err(CliError::interrupted()),
             },
         };
@@ -103,7 +104,7 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         reach.close().await;
         ran
     })?;
-    told(report, started, format)
+    exec_output(report, started, format)
 }
 
 /// Runs the code. A kernel that ends with the command is started first, so that a line can name it.
@@ -112,7 +113,7 @@ async fn carry_out(
     call: CallRequest,
     is_lone: bool,
     cancel: &mut Cancel,
-    view: &View,
+    view: &ExecView,
 ) -> Result<(Option<StartedKernel>, CallReport), CliError> {
     let started = match is_lone {
         true => Some(start(client, &call, cancel).await?),
@@ -142,7 +143,7 @@ pub(crate) async fn start(
     call: &CallRequest,
     cancel: &mut Cancel,
 ) -> Result<StartedKernel, CliError> {
-    let waiting = Waiting::new("looking for Python");
+    let waiting = Spinner::new("looking for Python");
     let pending = client.begin(Request::Start(Box::new(call.clone())));
     let show = |event: &Event| {
         if let Event::Starting(kernel) = event {
@@ -155,7 +156,7 @@ pub(crate) async fn start(
     }
 }
 
-/// Waits for the answer to a request, passes wishes to stop on, and shows its events.
+/// Waits for the reply to a request, forwards cancellation, and shows its events.
 pub(crate) async fn follow(
     pending: PendingRequest,
     cancel: &mut Cancel,
@@ -176,7 +177,7 @@ pub(crate) async fn follow(
             }
         }
     };
-    // The last events may have come together with the answer.
+    // The last events may have arrived together with the reply.
     if is_open && events.has_changed().unwrap_or(true) {
         events.borrow().iter().for_each(&mut show);
     }
@@ -186,27 +187,31 @@ pub(crate) async fn follow(
 fn show(progress: &mut Progress, view: &CallView) {
     let text = match view.stage {
         Stage::Queued { before: 0, .. } | Stage::Ended => return,
-        Stage::Queued { before: 1, .. } => "waits for another call in this session".into(),
-        Stage::Queued { before, .. } => format!("waits for {before} other calls in this session"),
-        Stage::Starting => "the kernel starts".into(),
+        Stage::Queued { before: 1, .. } => "waiting for another call in this session".into(),
+        Stage::Queued { before, .. } => format!("waiting for {before} other calls in this session"),
+        Stage::Starting => "starting the kernel".into(),
         Stage::Running { .. } => view.text.clone(),
     };
     progress.shows(text, view.bar.as_ref());
 }
 
-/// The answer, after a line that names the kernel.
-fn told(mut report: CallReport, started: Option<StartedKernel>, format: Format) -> Result<Answer, CliError> {
+/// Prints the name of the kernel and returns the output.
+fn exec_output(
+    mut report: CallReport,
+    started: Option<StartedKernel>,
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
     if report.cells.is_empty() {
         let why = report.notices.pop().unwrap_or_else(|| "nothing ran".into());
         return Err(CliError::new(FailureKind::Interrupted, Exit::Interrupted, why));
     }
     let cell = report.cells.swap_remove(0).report;
     let kernel = match &started {
-        Some(started) => on_what(&started.identity),
+        Some(started) => kernel_description(&started.identity),
         None => format!("{} · session {}", kernel_of(&cell.kernel), report.session.id),
     };
-    if format == Format::People {
-        print_aside(&format!("[{kernel}]"));
+    if format == OutputFormat::Text {
+        print_to_stderr(&format!("[{kernel}]"));
     }
     let Some(started) = started else {
         let mut answer = answer(cell, report.notices);
@@ -227,57 +232,57 @@ fn kernel_of(kernel: &KernelReport) -> String {
     }
 }
 
-/// The session of the code, and the folder that it is in if it is new.
-struct Place {
+/// The session to run in, and its folder if it is new.
+struct ExecSession {
     session: SessionName,
     here: PathBuf,
 }
 
-impl Place {
-    fn of(arguments: &Arguments) -> Result<Place, CliError> {
+impl ExecSession {
+    fn of(arguments: &ExecArgs) -> Result<ExecSession, CliError> {
         let folder = working_folder(arguments.cwd.as_deref())?;
         Ok(match &arguments.session {
             None => {
                 let id = format!("exec-{}", std::process::id());
-                Place { session: SessionName { id, cwd: Some(folder.clone()) }, here: folder }
+                ExecSession { session: SessionName { id, cwd: Some(folder.clone()) }, here: folder }
             }
             Some(id) => {
                 let cwd = arguments.cwd.is_some().then(|| real(&folder));
                 let here = cwd.clone().unwrap_or(folder);
-                Place { session: SessionName { id: id.clone(), cwd }, here }
+                ExecSession { session: SessionName { id: id.clone(), cwd }, here }
             }
         })
     }
 }
 
-/// How a result is shown, and what is seen of it before.
-struct View {
+/// How the result is shown, during and after the run.
+struct ExecView {
     paint: Paint,
-    /// Whether someone sees it while it runs.
+    /// Whether output is drawn while the code runs.
     is_live: bool,
     reading: Reading,
 }
 
-impl View {
-    fn new(settings: &Settings, format: Format) -> View {
-        let paint = Paint::for_stdout(When::Auto);
+impl ExecView {
+    fn new(settings: &Settings, format: OutputFormat) -> ExecView {
+        let paint = Paint::for_stdout(ColourMode::Auto);
         let is_traced = Variables::of_process().is_on("PI_PYTHON_IPC_TRACE");
-        let is_live = format == Format::People && io::stdout().is_terminal() && !is_traced;
+        let is_live = format == OutputFormat::Text && io::stdout().is_terminal() && !is_traced;
         let ansi = if is_live && paint.is_on() { Ansi::KeepColour } else { Ansi::Remove };
-        View { paint, is_live, reading: Reading::new(limits(settings), ansi) }
+        ExecView { paint, is_live, reading: Reading::new(limits(settings), ansi) }
     }
 
-    /// Only while it runs: then its text is printed, and stays.
-    fn look(&self) -> Look {
-        Look { paint: self.paint, images: Images::Off, language: String::new() }
+    /// Images are off: the final text is printed separately.
+    fn look(&self) -> ProgressStyle {
+        ProgressStyle { paint: self.paint, images: Images::Off, language: String::new() }
     }
 
-    /// Says what runs where its output does not.
-    fn waiting(&self, code: &str) -> Option<Waiting> {
-        (!self.is_live).then(|| Waiting::new(title(code)))
+    /// A spinner with the first line of the code, where output is not drawn live.
+    fn waiting(&self, code: &str) -> Option<Spinner> {
+        (!self.is_live).then(|| Spinner::new(title(code)))
     }
 
-    /// Someone to show code to while it runs, if anyone is watching.
+    /// The live display of the code, if output is drawn live.
     fn progress(&self, code: &str) -> Progress {
         let mut progress =
             if self.is_live { Progress::on_stdout(self.look(), true) } else { Progress::silent() };
@@ -288,13 +293,13 @@ impl View {
     }
 }
 
-impl Arguments {
+impl ExecArgs {
     fn call(
         &self,
         settings: &Settings,
-        place: Place,
+        place: ExecSession,
         code: String,
-        view: &View,
+        view: &ExecView,
     ) -> Result<CallRequest, CliError> {
         let mut kernel = self.particular.request()?;
         kernel.is_particular = self.particular.is_given() || self.flags.are_given();
@@ -333,30 +338,30 @@ impl Arguments {
         match (&self.code, &self.file) {
             (Some(code), None) if code != "-" => Ok(code.clone()),
             (None, None) if io::stdin().is_terminal() => {
-                Err(CliError::input(FailureKind::MissingContent, "there is no code to run")
-                    .with_hint("give the code, or -f FILE, or pipe it in"))
+                Err(CliError::input(FailureKind::MissingContent, "no code to run")
+                    .with_hint("pass the code, use -f FILE, or pipe it in"))
             }
-            (_, file) => Content::of_file(file.clone()).text("exec"),
+            (_, file) => InputSource::of_file(file.clone()).text("exec"),
         }
     }
 }
 
-/// What to call the code while it runs.
+/// The first line of the code.
 fn title(code: &str) -> String {
     code.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
 }
 
-/// The folder that code runs in, which must be there.
+/// The working folder, which must exist.
 pub(crate) fn working_folder(named: Option<&Path>) -> Result<PathBuf, CliError> {
     let Some(named) = named else {
         return std::env::current_dir().map_err(|_| {
-            CliError::input(FailureKind::NoSuchFolder, "the current folder does not exist any more")
-                .with_hint("change to a folder that exists, or name one with --cwd")
+            CliError::input(FailureKind::NoSuchFolder, "the current folder no longer exists")
+                .with_hint("change to an existing folder, or pass --cwd")
         });
     };
     let missing = |what: &str| {
         CliError::input(FailureKind::NoSuchFolder, format!("{}: {what}", named.display()))
-            .with_hint("name a folder that exists with --cwd")
+            .with_hint("pass an existing folder to --cwd")
     };
     match std::fs::metadata(named) {
         Ok(found) if found.is_dir() => {
@@ -367,13 +372,13 @@ pub(crate) fn working_folder(named: Option<&Path>) -> Result<PathBuf, CliError> 
     }
 }
 
-/// The folder by its one real name, so that two ways there lead to one session.
+/// The canonical path, so that two paths to one folder name one session.
 pub(crate) fn real(folder: &Path) -> PathBuf {
     folder.canonicalize().unwrap_or_else(|_| folder.to_owned())
 }
 
-/// The answer of code that ran, with notices that are not its own.
-fn answer(report: Report, notices: Vec<String>) -> Answer {
+/// The output of code that ran, with further notices.
+fn answer(report: Report, notices: Vec<String>) -> CommandOutput {
     let exit = match report.status {
         Status::Ok => Exit::Done,
         Status::Error => Exit::CodeFailed,
@@ -388,8 +393,8 @@ fn answer(report: Report, notices: Vec<String>) -> Answer {
     let mut all = notices.clone();
     all.extend(report.notices);
     json["notices"] = json!(all);
-    let mut answer = Answer::new(own(&text), json).with_exit(exit);
-    // Those of the code itself stand at the end of its text.
+    let mut answer = CommandOutput::new(own(&text), json).with_exit(exit);
+    // The code's own notices are part of its text.
     answer.notices = notices;
     answer
 }

@@ -1,4 +1,4 @@
-//! `cellist gateway`: the gateways of our own, one for each interpreter, that all of a user's processes share.
+//! `cellist gateway`: the shared gateways, one for each interpreter.
 
 use cellist_kernel::gateway::{Announcement, SharedGateways, Standing};
 use cellist_kernel::order::Way;
@@ -8,71 +8,72 @@ use cellist_settings::{BackendWish, Home};
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::command::exec::working_folder;
 use crate::error::CliError;
 use crate::host;
 use crate::kernel::KernelFlags;
 use crate::listing::table;
-use crate::waiting::Waiting;
+use crate::output::CommandOutput;
+use crate::spinner::Spinner;
 
-/// Show, start or stop the Jupyter gateway that is shared between processes
+/// Show, start or stop the shared Jupyter gateway
 ///
-/// `--backend gateway` without an address runs code on it, and starts it when it is needed: a Jupyter Kernel Gateway of
-/// the Python that is used, on this machine alone, with a token and without limits that discard output. It runs until
-/// it is stopped, or has had no kernel for 15 minutes. A gateway that is named with --gateway or PI_PYTHON_GATEWAY_URL is never started or stopped.
+/// `--backend gateway` without a URL uses this gateway and starts it on demand. It is a Jupyter Kernel Gateway of
+/// the selected Python, on this machine only, protected by a token, with no limits that discard output. It stops
+/// after 15 minutes without a kernel. Gateways given by --gateway or PI_PYTHON_GATEWAY_URL are never started or
+/// stopped.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist gateway
   cellist gateway start --python ./venv
   cellist gateway stop")]
-pub(crate) struct Arguments {
-    /// What to do; without it, `status`
+pub(crate) struct GatewayArgs {
+    /// The action [default: status]
     #[arg(value_enum, value_name = "ACTION", default_value = "status", hide_default_value = true)]
-    action: Action,
+    action: GatewayAction,
     #[command(flatten)]
     flags: KernelFlags,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Action {
-    /// Which ones run, and how many kernels they have
+enum GatewayAction {
+    /// Show the running gateways and their kernels
     Status,
-    /// Start the one of the Python that is used, unless it runs
+    /// Start the gateway of the selected Python, unless it is running
     Start,
-    /// End all that run, with their kernels
+    /// Stop all shared gateways and their kernels
     Stop,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn run_gateway_command(arguments: GatewayArgs) -> Result<CommandOutput, CliError> {
     let home = Home::from_env();
     let gateways = SharedGateways::of(home.path());
-    let _waiting = Waiting::new(match arguments.action {
-        Action::Status => "asking the gateways",
-        Action::Start => "starting the gateway",
-        Action::Stop => "the gateways end",
+    let _waiting = Spinner::new(match arguments.action {
+        GatewayAction::Status => "asking the gateways",
+        GatewayAction::Start => "starting the gateway",
+        GatewayAction::Stop => "the gateways end",
     });
-    host::wait(async {
+    host::block_on(async {
         match arguments.action {
-            Action::Status => Ok(status(&gateways, &gateways.list().await)),
-            Action::Start => start(&arguments.flags, &home, &gateways).await,
-            Action::Stop => Ok(stopped(&gateways.stop().await)),
+            GatewayAction::Status => Ok(status(&gateways, &gateways.list().await)),
+            GatewayAction::Start => start(&arguments.flags, &home, &gateways).await,
+            GatewayAction::Stop => Ok(stopped(&gateways.stop().await)),
         }
     })
 }
 
-fn status(gateways: &SharedGateways, running: &[Standing]) -> Answer {
+fn status(gateways: &SharedGateways, running: &[Standing]) -> CommandOutput {
     let idle = gateways.idle().as_secs();
     let row = |standing: &Standing| {
         let known = &standing.announcement;
-        let kernels = standing.kernels.map_or_else(|| "does not answer".into(), |count| count.to_string());
+        let kernels = standing.kernels.map_or_else(|| "not responding".into(), |count| count.to_string());
         let python = known.python.to_string_lossy().into_owned();
         vec![known.gateway().url().to_owned(), known.pid.to_string(), kernels, python]
     };
     let text = match running {
         [] => "No shared gateway is running.\n".to_owned(),
         some => format!(
-            "{}One that has had no kernel for {} minutes ends by itself.\n",
+            "{}A gateway stops after {} minutes without a kernel.\n",
             table(&["gateway", "process", "kernels", "python"], some.iter().map(row)),
             idle / 60
         ),
@@ -84,10 +85,14 @@ fn status(gateways: &SharedGateways, running: &[Standing]) -> Answer {
         json["idle_timeout"] = idle.into();
         json
     };
-    Answer::new(text, json!({ "gateways": running.iter().map(json).collect::<Vec<_>>() }))
+    CommandOutput::new(text, json!({ "gateways": running.iter().map(json).collect::<Vec<_>>() }))
 }
 
-async fn start(flags: &KernelFlags, home: &Home, gateways: &SharedGateways) -> Result<Answer, CliError> {
+async fn start(
+    flags: &KernelFlags,
+    home: &Home,
+    gateways: &SharedGateways,
+) -> Result<CommandOutput, CliError> {
     let cwd = working_folder(None)?;
     let settings = flags.settings(&cwd)?;
     // Another wish, or an address, would be another gateway.
@@ -108,7 +113,7 @@ async fn start(flags: &KernelFlags, home: &Home, gateways: &SharedGateways) -> R
     Ok(status(gateways, &gateways.list().await))
 }
 
-fn stopped(ended: &[Announcement]) -> Answer {
+fn stopped(ended: &[Announcement]) -> CommandOutput {
     let line = |known: &Announcement| {
         format!("Stopped the shared gateway of {} (process {}).\n", known.python.display(), known.pid)
     };
@@ -116,7 +121,7 @@ fn stopped(ended: &[Announcement]) -> Answer {
         [] => "No shared gateway is running.\n".to_owned(),
         some => some.iter().map(line).collect(),
     };
-    Answer::new(text, json!({ "stopped": ended.iter().map(to_json).collect::<Vec<_>>() }))
+    CommandOutput::new(text, json!({ "stopped": ended.iter().map(to_json).collect::<Vec<_>>() }))
 }
 
 fn to_json(known: &Announcement) -> Value {

@@ -9,34 +9,36 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::error::CliError;
-use crate::notebook_access::only_a_person;
-use config::{Git, Scope};
+use crate::notebook_access::require_person;
+use crate::output::CommandOutput;
+use config::{ConfigScope, GitConfig};
 
-/// Let git compare and merge notebooks by cells
+/// Make git diff and merge notebooks by cell
 ///
-/// Afterwards `git diff` shows notebooks as `cellist diff` does, `git log -p` and `git show` show their text, and
-/// `git merge` merges them as `cellist merge` does: a conflict leaves markers in the source of the cell, in a
-/// notebook that still opens. Sets diff.cellist and merge.cellist in git's configuration and adds a line to
-/// .gitattributes; whoever has no cellist set up is not disturbed by that line. Doing it again changes nothing.
+/// Afterwards `git diff` shows notebooks like `cellist diff`, `git log -p` and `git show` show their text, and
+/// `git merge` merges them like `cellist merge`. A conflict leaves markers in the source of the cell, and the
+/// notebook still opens.
+///
+/// Sets diff.cellist and merge.cellist in git's configuration and adds a line to .gitattributes. The line has no
+/// effect for collaborators without cellist. Running the command again changes nothing.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist git-setup                              # in this repository
-  cellist git-setup --global                     # for all of yours
+  cellist git-setup --global                     # in all your repositories
   cellist git-setup --remove")]
-pub(crate) struct Arguments {
-    /// For all repositories of this user
+pub(crate) struct GitSetupArgs {
+    /// Apply to all your repositories
     #[arg(long)]
     global: bool,
-    /// Take it back
+    /// Remove the configuration
     #[arg(long)]
     remove: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    only_a_person("the configuration of git")?;
-    let git = Git { scope: if arguments.global { Scope::Global } else { Scope::Local } };
+pub(crate) fn set_up_git(arguments: GitSetupArgs) -> Result<CommandOutput, CliError> {
+    require_person("the configuration of git")?;
+    let git = GitConfig { scope: if arguments.global { ConfigScope::Global } else { ConfigScope::Local } };
     let file = git.attributes_file()?;
     let mut done = Vec::new();
     let mut notices = Vec::new();
@@ -53,10 +55,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         let state = if arguments.remove { "does not use" } else { "already uses" };
         text = format!("Nothing to do: git {state} cellist {}.\n", git.scope.in_words());
     }
-    Ok(Answer::new(text, json!({ "done": done })).with_notices(notices))
+    Ok(CommandOutput::new(text, json!({ "done": done })).with_notices(notices))
 }
 
-/// How git should call this program: by name where the shell finds it so, else by its place.
+/// How git should call this program: by name if it is on the PATH, else by path.
 fn program() -> String {
     let this = env::current_exe().and_then(|path| path.canonicalize());
     let Ok(this) = this else { return "cellist".into() };
@@ -67,7 +69,7 @@ fn program() -> String {
     if found.as_deref() == Some(&this) { "cellist".into() } else { quoted(&this) }
 }
 
-/// A path as one word of a shell.
+/// Quotes a path for a shell.
 fn quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+".contains(letter);

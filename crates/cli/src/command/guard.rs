@@ -1,17 +1,17 @@
-//! `cellist guard`: the role in which the binary outlives itself, to clean up after a killed owner. Hidden.
+//! `cellist guard`: a hidden command that cleans up after a killed owner.
 
 use clap::Args;
 use serde_json::Value;
 
-use crate::answer::Answer;
 use crate::error::CliError;
+use crate::output::CommandOutput;
 
-/// Ends what is registered on standard input when that closes
+/// End the processes registered on standard input when it closes
 #[derive(Args, Debug)]
 #[command(hide = true)]
-pub(crate) struct Arguments {}
+pub(crate) struct GuardArgs {}
 
-pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn run_guard(_: GuardArgs) -> Result<CommandOutput, CliError> {
     cellist_kernel::guard::main();
-    Ok(Answer::new("", Value::Null))
+    Ok(CommandOutput::new("", Value::Null))
 }

@@ -1,4 +1,4 @@
-//! `cellist history`: who did what to a notebook.
+//! `cellist history`: the recorded changes to a notebook.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -8,28 +8,25 @@ use cellist_live::Entry;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::clock;
 use crate::error::CliError;
-use crate::notebook_access::{self, Standalone};
+use crate::notebook_access::{self, StandaloneFlag};
+use crate::output::CommandOutput;
 
-/// Show who did what to a notebook, the newest first
-///
-/// It tells of what cellist did, for whomever, and of what other programs wrote while the notebook was open in it.
-/// Each entry can be taken back with `cellist undo`, also when the notebook has changed since.
+/// Show the recorded changes to a notebook and their authors, newest first
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist history nb.ipynb
   cellist undo nb.ipynb --turn t3")]
-pub(crate) struct Arguments {
+pub(crate) struct HistoryArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
     #[command(flatten)]
-    standalone: Standalone,
+    standalone: StandaloneFlag,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn show_history(arguments: HistoryArgs) -> Result<CommandOutput, CliError> {
     let path = &arguments.notebook;
     let mut entries = notebook_access::notebook(path, arguments.standalone).history()?;
     entries.reverse();
@@ -39,33 +36,32 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     for entry in &entries {
         let Entry { number, turn, .. } = entry;
         let when = clock::ago(now.saturating_sub(Duration::from_millis(entry.until)));
-        let (who, what) = (&entry.actor.name, told(entry));
-        let undone = entry.undone_by.map_or_else(String::new, |by| format!(" (taken back by {by})"));
+        let (who, what) = (&entry.actor.name, entry_summary(entry));
+        let undone = entry.undone_by.map_or_else(String::new, |by| format!(" (undone by {by})"));
         let _ = writeln!(text, "{number:>4}  {when:<14}  {who:<12}  {turn:<width$}  {what}{undone}");
     }
     if entries.is_empty() {
-        text = format!("Nothing is known of changes to {}.\n", path.display());
+        text = format!("No recorded changes to {}.\n", path.display());
     }
     let json = json!({
         "path": path.to_string_lossy(),
         "entries": entries.iter().map(entry_json).collect::<Vec<_>>(),
     });
-    Ok(Answer::new(text, json))
+    Ok(CommandOutput::new(text, json))
 }
 
-/// What an entry did, in one line.
-pub(super) fn told(entry: &Entry) -> String {
+/// The changes of an entry, in one line.
+pub(super) fn entry_summary(entry: &Entry) -> String {
     let deeds = entry.deeds().join(", ");
     match entry.undoes.as_slice() {
         [] => deeds,
         undone => {
             let undone: Vec<String> = undone.iter().map(u64::to_string).collect();
-            format!("took back {}: {deeds}", undone.join(", "))
+            format!("undid {}: {deeds}", undone.join(", "))
         }
     }
 }
 
-/// An entry for programs.
 pub(super) fn entry_json(entry: &Entry) -> Value {
     json!({
         "number": entry.number,

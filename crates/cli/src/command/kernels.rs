@@ -1,4 +1,4 @@
-//! `cellist kernels`: what can run code here, and why something cannot.
+//! `cellist kernels`: lists usable Pythons and kernels, and the faults of the others.
 
 use std::path::Path;
 
@@ -9,37 +9,37 @@ use cellist_settings::Home;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::error::{CliError, FailureKind};
 use crate::host;
 use crate::kernel::KernelFlags;
 use crate::listing::table;
-use crate::paint::{Ink, Paint, When};
-use crate::waiting::Waiting;
+use crate::output::CommandOutput;
+use crate::paint::{ColourMode, Ink, Paint};
+use crate::spinner::Spinner;
 
-/// List what can run code: Pythons and Jupyter kernels
+/// List the Pythons and Jupyter kernels that can run code
 ///
-/// Nothing is started to find out. Pythons are listed in the order in which they are wanted: the first that can
-/// be used is the one that is used. It runs code by itself, or by its ipykernel where it has that.
+/// Starts none of them. Pythons are listed in order of preference; the first usable one is used. It runs code
+/// with ipykernel if installed, otherwise with the embedded runner.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist kernels
   cellist kernels --json")]
-pub(crate) struct Arguments {
-    /// A gateway whose kernels are listed, too; PI_PYTHON_GATEWAY_URL names one as well
+pub(crate) struct KernelsArgs {
+    /// Also list the kernels of this gateway; default: PI_PYTHON_GATEWAY_URL
     #[arg(long, value_name = "URL")]
     gateway: Option<String>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let waiting = Waiting::new("looking for Pythons and kernels");
+pub(crate) fn list_kernels(arguments: KernelsArgs) -> Result<CommandOutput, CliError> {
+    let waiting = Spinner::new("looking for Pythons and kernels");
     let folders = std::env::current_dir().into_iter().collect();
     let found = FoundSoftware::look(&KernelFlags::default().environment(), &Home::from_env(), folders);
     let url = arguments.gateway.or_else(|| found.variables.text("PI_PYTHON_GATEWAY_URL"));
     let gateway = match url {
         Some(url) => {
             waiting.now("asking the gateway");
-            Some(elsewhere(&url, found.variables.text(TOKEN_VARIABLE))?)
+            Some(gateway_json(&url, found.variables.text(TOKEN_VARIABLE))?)
         }
         None => None,
     };
@@ -51,11 +51,10 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         .iter()
         .map(|spec| {
             let missing = found.missing_program(spec);
-            let reason =
-                missing.as_ref().map(|program| format!("it starts with `{program}`, which is not there"));
+            let reason = missing.as_ref().map(|program| format!("its program `{program}` does not exist"));
             let hint = missing.as_ref().map(|program| {
                 format!(
-                    "install {}, so that `{program}` is there, or remove {}",
+                    "install {} so that `{program}` exists, or remove {}",
                     spec.language,
                     spec.folder.display()
                 )
@@ -72,22 +71,22 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         })
         .collect();
     kernels.extend(found.broken_specs.iter().map(|(file, why)| broken_json(file, why)));
-    let mut text = for_people(&pythons, &kernels, Paint::for_stdout(When::Auto));
-    text.extend(gateway.as_ref().map(|gateway| gateway_for_people(gateway, Paint::for_stdout(When::Auto))));
-    Ok(Answer::new(text, json!({ "pythons": pythons, "kernels": kernels, "gateway": gateway })))
+    let mut text = kernels_text(&pythons, &kernels, Paint::for_stdout(ColourMode::Auto));
+    text.extend(gateway.as_ref().map(|gateway| gateway_text(gateway, Paint::for_stdout(ColourMode::Auto))));
+    Ok(CommandOutput::new(text, json!({ "pythons": pythons, "kernels": kernels, "gateway": gateway })))
 }
 
-/// What a gateway can start, and what runs there where it tells.
-fn elsewhere(url: &str, token: Option<String>) -> Result<Value, CliError> {
+/// The kernelspecs of a gateway, and its running kernels if it lists them.
+fn gateway_json(url: &str, token: Option<String>) -> Result<Value, CliError> {
     let gateway = Gateway::new(url, token).map_err(|error| {
         CliError::input(FailureKind::NoGateway, error.to_string())
-            .with_hint("give one like http://127.0.0.1:8888")
+            .with_hint("use a URL like http://127.0.0.1:8888")
     })?;
     let gateway = gateway.trusting(|name| std::env::var(name).ok());
-    host::wait(async {
+    host::block_on(async {
         let specs = gateway::specs(&gateway).await.map_err(|error| CliError::kernel(&error))?;
         let spec = |(name, display_name, language): (&str, &str, &str)| json!({ "name": name, "display_name": display_name, "language": language });
-        // Not every gateway tells what runs on it.
+        // Not every gateway lists its running kernels.
         let running = gateway::running(&gateway).await.ok();
         let running = running.map(|list| {
             let list = list.into_iter().map(|(id, name)| json!({ "id": id, "name": name }));
@@ -98,7 +97,7 @@ fn elsewhere(url: &str, token: Option<String>) -> Result<Value, CliError> {
     })
 }
 
-fn gateway_for_people(gateway: &Value, paint: Paint) -> String {
+fn gateway_text(gateway: &Value, paint: Paint) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let listed = |key: &str| gateway[key].as_array().cloned().unwrap_or_default();
     let mut said = format!("\n{}\n", paint.line(Ink::Title, &format!("Gateway {}", text(&gateway["url"]))));
@@ -131,7 +130,7 @@ fn python_json(found: &FoundSoftware, candidate: &Candidate, used: Option<&Path>
     })
 }
 
-/// A file that should be a kernelspec and is none.
+/// A kernelspec file that cannot be parsed.
 fn broken_json(file: &Path, why: &str) -> Value {
     let folder = file.parent().unwrap_or(file);
     json!({
@@ -141,17 +140,17 @@ fn broken_json(file: &Path, why: &str) -> Value {
         "path": folder.to_string_lossy(),
         "usable": false,
         "reason": format!("{} is not a kernelspec: {why}", file.display()),
-        "hint": format!("install the kernel anew, or remove {}", folder.display()),
+        "hint": format!("reinstall the kernel, or remove {}", folder.display()),
     })
 }
 
-fn for_people(pythons: &[Value], kernels: &[Value], paint: Paint) -> String {
+fn kernels_text(pythons: &[Value], kernels: &[Value], paint: Paint) -> String {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut said = paint.line(Ink::Title, "Python") + "\n";
     if pythons.is_empty() {
-        said.push_str("  none: install Python 3.8 or newer, or name one with --python PATH\n");
+        said.push_str("  none: install Python 3.8 or newer, or pass --python PATH\n");
     }
-    let (usable, flawed) = apart(pythons);
+    let (usable, flawed) = split_usable(pythons);
     said += &table(
         &[],
         usable.iter().map(|python| {
@@ -161,12 +160,12 @@ fn for_people(pythons: &[Value], kernels: &[Value], paint: Paint) -> String {
             vec![format!("{mark} {}", text(&python["path"])), text(&python["version"]), ways.into(), origin]
         }),
     );
-    said += &flaws(&flawed, |python| text(&python["path"]), paint);
+    said += &describe_unusable(&flawed, |python| text(&python["path"]), paint);
     said += &format!("\n{}\n", paint.line(Ink::Title, "Jupyter kernels"));
     if kernels.is_empty() {
         said.push_str("  none\n");
     }
-    let (usable, flawed) = apart(kernels);
+    let (usable, flawed) = split_usable(kernels);
     said += &table(
         &[],
         usable.iter().map(|kernel| {
@@ -174,16 +173,16 @@ fn for_people(pythons: &[Value], kernels: &[Value], paint: Paint) -> String {
             [vec![format!("  {}", text(&kernel["name"]))], named.into()].concat()
         }),
     );
-    said + &flaws(&flawed, |kernel| text(&kernel["name"]), paint)
+    said + &describe_unusable(&flawed, |kernel| text(&kernel["name"]), paint)
 }
 
-/// What can be used, and what cannot.
-fn apart(all: &[Value]) -> (Vec<&Value>, Vec<&Value>) {
+/// Splits entries into usable and unusable ones.
+fn split_usable(all: &[Value]) -> (Vec<&Value>, Vec<&Value>) {
     all.iter().partition(|one| one["usable"] == true)
 }
 
-/// What cannot be used, why, and what to do about it.
-fn flaws(flawed: &[&Value], name: impl Fn(&Value) -> String, paint: Paint) -> String {
+/// Describes unusable entries: name, reason and hint.
+fn describe_unusable(flawed: &[&Value], name: impl Fn(&Value) -> String, paint: Paint) -> String {
     let mut said = String::new();
     for one in flawed {
         let reason = paint.line(Ink::Aside, one["reason"].as_str().unwrap_or_default());
@@ -199,7 +198,7 @@ fn origin(word: &str) -> &'static str {
     match word {
         "active" => "VIRTUAL_ENV",
         "conda" => "CONDA_PREFIX",
-        "located" => "a folder of the project",
+        "located" => "a project folder",
         "managed" => "the state folder",
         "path" => "PATH",
         _ => "the command line",

@@ -17,52 +17,52 @@ use cellist_tools::{Caller, Mode, ToolSet};
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use crate::answer::{Answer, print_aside};
 use crate::command::exec::working_folder;
 use crate::editor::mode;
 use crate::error::{CliError, Exit, FailureKind, reason};
 use crate::host;
-use crate::interrupts;
 use crate::kernel::KernelFlags;
 use crate::notebook_access::files;
+use crate::output::{CommandOutput, print_to_stderr};
+use crate::signals;
 
 /// The variable with the token that clients over HTTP have to show.
 const TOKEN: &str = "CELLIST_MCP_TOKEN";
 
-/// Serve the tools for agents over MCP, on standard input and output or over HTTP
+/// Serve tools for agents over MCP, on standard input and output or over HTTP
 ///
-/// An agent names notebooks by their path, below the current folder and the folders of tools.roots. What it runs is
-/// kept by the host, which is started if need be: kernels and open notebooks are there for people and other programs,
-/// too, and outlast the agent. docs/agents.md has ready configurations for many clients.
+/// Agents name notebooks by path, below the current folder and the folders in tools.roots. Code runs in the host,
+/// which is started if necessary. Kernels and open notebooks are shared with people and other programs, and
+/// outlive the agent. docs/agents.md has configurations for many clients.
 ///
-/// In ask mode an agent only looks; in edit mode it also changes files that are no notebooks (with --tools all); in
-/// agent mode it does all that its tools can do. Only tools that the mode can use are listed.
+/// In ask mode, agents only read. In edit mode, they also change files other than notebooks (with --tools all).
+/// In agent mode, they can use all their tools. Only the tools available in the mode are listed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist mcp
   cellist mcp --mode ask --attach analysis.ipynb
   cellist mcp --http 127.0.0.1:8642")]
-pub(crate) struct Arguments {
-    /// How far agents may go: ask, edit or agent
+pub(crate) struct McpArgs {
+    /// The agents' mode: ask, edit or agent
     #[arg(long, value_name = "MODE", default_value = "agent", value_parser = mode)]
     mode: Mode,
-    /// Which tools they have
+    /// The tools to offer
     #[arg(long, value_enum, value_name = "SET", default_value = "notebook")]
-    tools: Set,
-    /// A notebook that they work on, so that calls need not name it; may be given again
+    tools: ToolSetFlag,
+    /// A default notebook for tool calls that name none; may be repeated
     #[arg(long, value_name = "NB", num_args = 1..)]
     attach: Vec<PathBuf>,
-    /// The folder that agents work in, instead of the current one
+    /// The agents' working folder [default: the current folder]
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
     /// Work on a notebook only while it is attached and in the active editor
     #[arg(long)]
     require_active: bool,
-    /// Serve over HTTP at an address of this machine, as 127.0.0.1:8642, or at a port alone; clients show the token in
-    /// CELLIST_MCP_TOKEN, or one that is made and printed
+    /// Serve over HTTP at a loopback address such as 127.0.0.1:8642, or at a port. Clients send the token in
+    /// CELLIST_MCP_TOKEN; without it, a token is generated and printed
     #[arg(long, value_name = "ADDR", value_parser = address)]
     http: Option<SocketAddr>,
-    /// Use no host: kernels end with the command
+    /// Do not use the host: kernels end with the command
     #[arg(long)]
     standalone: bool,
     #[command(flatten)]
@@ -70,25 +70,25 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Set {
-    /// Those for notebooks and for running code
+enum ToolSetFlag {
+    /// Tools for notebooks and for running code
     Notebook,
-    /// Also a shell, and those for files of every kind
+    /// All tools, including a shell and tools for any file
     All,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn serve_mcp(arguments: McpArgs) -> Result<CommandOutput, CliError> {
     let cwd = working_folder(arguments.cwd.as_deref())?;
     let settings = arguments.flags.settings(&cwd)?;
     let caller = arguments.caller(cwd, &settings)?;
     let (prompts, said) = prompts(&Home::from_env(), &settings.prompts);
-    said.iter().for_each(|said| print_aside(&format!("note: {said}")));
+    said.iter().for_each(|said| print_to_stderr(&format!("note: {said}")));
     let serving = async {
         let (reach, here) = if arguments.standalone {
             let service = host::service_here(&settings.settings).await;
             (ServiceLocation::Here(Box::new(service.clone())), Some(service))
         } else {
-            (ServiceLocation::Host { host: host::ours(), starter: host::starter()? }, None)
+            (ServiceLocation::Host { host: host::user_host(), starter: host::starter()? }, None)
         };
         let serving = async {
             match arguments.http {
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
             }
         };
         let (canceller, mut cancel) = Cancel::channel();
-        interrupts::hand_on(&canceller);
+        signals::cancel_on_signals(&canceller);
         let served = tokio::select! {
             served = serving => served.map(|()| Exit::Done),
             () = cancel.asked() => Ok(Exit::Interrupted),
@@ -107,8 +107,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         }
         served
     };
-    let exit = host::wait(serving)?;
-    Ok(Answer::new("", Value::Object(Default::default())).with_exit(exit))
+    let exit = host::block_on(serving)?;
+    Ok(CommandOutput::new("", Value::Object(Default::default())).with_exit(exit))
 }
 
 async fn on_streams(caller: Caller, reach: ServiceLocation, prompts: &Prompts) -> Result<(), CliError> {
@@ -116,10 +116,8 @@ async fn on_streams(caller: Caller, reach: ServiceLocation, prompts: &Prompts) -
     let product = CellistSource::for_one(caller, reach, prompts, Arc::clone(&gone));
     serve_stdio(McpServer(product), gone).await.map_err(|error| match error.kind() {
         io::ErrorKind::WouldBlock => CliError::new(FailureKind::System, Exit::NoKernel, error.to_string()),
-        _ => {
-            CliError::input(FailureKind::Protocol, format!("the client does not speak the protocol: {error}"))
-                .with_hint("this command is started by an MCP client; see docs/agents.md")
-        }
+        _ => CliError::input(FailureKind::Protocol, format!("the client does not speak MCP: {error}"))
+            .with_hint("MCP clients start this command; see docs/agents.md"),
     })
 }
 
@@ -127,7 +125,7 @@ async fn over_http(address: SocketAddr, product: CellistSource) -> Result<(), Cl
     let failed = |error: std::io::Error| {
         let message = format!("cannot serve at {address}: {}", reason(&error));
         CliError::new(FailureKind::CannotListen, Exit::NoKernel, message)
-            .with_hint("stop what listens there, or give another port; 0 is one that is free")
+            .with_hint("stop the program that uses it, or pass another port; 0 picks a free one")
     };
     let given = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
     let is_made = given.is_none();
@@ -137,15 +135,15 @@ async fn over_http(address: SocketAddr, product: CellistSource) -> Result<(), Cl
     };
     let door = HttpAccess { token: Some(token.clone()) };
     let listening = listen(address, door, move || McpServer(product.another())).await.map_err(failed)?;
-    print_aside(&format!("MCP at {}", listening.url()));
+    print_to_stderr(&format!("MCP at {}", listening.url()));
     if is_made {
-        print_aside(&format!("Authorization: Bearer {token}"));
+        print_to_stderr(&format!("Authorization: Bearer {token}"));
     }
     listening.run().await;
     Ok(())
 }
 
-impl Arguments {
+impl McpArgs {
     /// Agents, as they are set up here.
     fn caller(&self, cwd: PathBuf, settings: &Resolved) -> Result<Caller, CliError> {
         let real = |path: &PathBuf| match files::check_look(path).map(|()| fs::canonicalize(path))? {
@@ -155,14 +153,14 @@ impl Arguments {
             Ok(real) => {
                 let what = if real.is_dir() { "is a folder" } else { "is not a notebook" };
                 Err(CliError::input(FailureKind::NotANotebook, format!("{}: {what}", path.display()))
-                    .with_hint("attach a notebook, whose name ends in .ipynb"))
+                    .with_hint("attach a file whose name ends in .ipynb"))
             }
             Err(error) => Err(CliError::unreadable(path, &error)
-                .with_hint("check the name; an agent makes a notebook with create_notebook")),
+                .with_hint("check the path; agents can create notebooks with create_notebook")),
         };
         let mut environment = self.flags.environment();
         let (tool_mode, notices) = environment.tool_mode(&Home::from_env(), &cwd, &settings.settings);
-        notices.iter().for_each(|notice| print_aside(&format!("note: {notice}")));
+        notices.iter().for_each(|notice| print_to_stderr(&format!("note: {notice}")));
         // Secrets stay in this process.
         let mut redaction = Redaction::default();
         redaction.withhold_from(&mut environment, &settings.settings);
@@ -171,8 +169,8 @@ impl Arguments {
             session: String::new(),
             mode: self.mode,
             tools: match self.tools {
-                Set::Notebook => ToolSet::Notebook,
-                Set::All => ToolSet::All,
+                ToolSetFlag::Notebook => ToolSet::Notebook,
+                ToolSetFlag::All => ToolSet::All,
             },
             tool_mode,
             roots: settings.settings.tools.roots.iter().map(|root| cwd.join(root)).collect(),
@@ -198,9 +196,9 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     let named = text.strip_prefix("localhost:").map(|port| format!("127.0.0.1:{port}"));
     let named = named.as_deref().unwrap_or(text);
     let address: SocketAddr =
-        named.parse().map_err(|_| "give an address and a port, as 127.0.0.1:8642".to_owned())?;
+        named.parse().map_err(|_| "expected an address and port, such as 127.0.0.1:8642".to_owned())?;
     if !address.ip().is_loopback() {
-        return Err("it can be reached from other machines; use 127.0.0.1 and a tunnel".into());
+        return Err("not a loopback address; use 127.0.0.1 and a tunnel".into());
     }
     Ok(address)
 }

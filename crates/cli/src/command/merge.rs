@@ -9,58 +9,57 @@ use cellist_notebook::{CellChange, Merged, Notebook, OnConflict, diff, merge};
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::error::{CliError, Exit, FailureKind};
 use crate::notebook_access::files;
-use crate::waiting::Waiting;
+use crate::output::CommandOutput;
+use crate::spinner::Spinner;
 
-/// Put two versions of a notebook together
+/// Merge two versions of a notebook (three-way, by cell)
 ///
-/// Changes of different cells both survive, and so do changes of different lines of one cell. Where both sides
-/// changed the same lines, nothing is written, both versions are shown and the exit status is 4; with --mark,
-/// the merged notebook holds both versions between conflict markers in the cell's source, and is still a valid
-/// notebook.
+/// Changes to different cells, and to different lines of one cell, are both kept. If both sides changed the same
+/// lines, both versions are shown, nothing is written, and the exit status is 4. With --mark, the merged notebook
+/// contains both versions between conflict markers in the cell's source and remains a valid notebook.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist merge base.ipynb ours.ipynb theirs.ipynb -o merged.ipynb
   cellist merge --mark base.ipynb ours.ipynb theirs.ipynb > merged.ipynb
   cellist git-setup     # and then: git merge, git rebase, git stash pop")]
-pub(crate) struct Arguments {
-    /// What both began with
+pub(crate) struct MergeArgs {
+    /// The common ancestor
     base: PathBuf,
-    /// One version; its outputs and metadata win where both changed them
+    /// One version; its outputs and metadata win if both sides changed them
     ours: PathBuf,
     /// The other version
     theirs: PathBuf,
-    /// Where to write; without it, standard output
+    /// Write to this file instead of standard output
     #[arg(short, long, value_name = "OUT", conflicts_with = "driver")]
     output: Option<PathBuf>,
-    /// On a conflict, keep both versions between markers
+    /// On a conflict, write both versions between markers
     #[arg(long, conflicts_with = "driver")]
     mark: bool,
-    /// Be git's merge driver: write to OURS, with markers on a conflict, and then exit with 1
+    /// Act as git's merge driver: write to OURS; on a conflict, write markers and exit with 1
     #[arg(long, hide_short_help = true)]
     driver: bool,
-    /// What else git gives
+    /// Further arguments from git
     #[arg(hide = true)]
     rest: Vec<OsString>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn merge_notebooks(arguments: MergeArgs) -> Result<CommandOutput, CliError> {
     if arguments.driver {
-        return drive(&arguments);
+        return run_merge_driver(&arguments);
     }
     if let Some(extra) = arguments.rest.first() {
         let message = format!("unexpected argument '{}' found", extra.display());
         return Err(CliError::input(FailureKind::Usage, message)
-            .with_hint("a merge has three sides: BASE OURS THEIRS"));
+            .with_hint("a merge takes three notebooks: BASE OURS THEIRS"));
     }
-    let _waiting = Waiting::new("merging the notebooks");
+    let _waiting = Spinner::new("merging the notebooks");
     let sides = [&arguments.base, &arguments.ours, &arguments.theirs];
     let [base, ours, theirs] = [files::side(sides[0])?, files::side(sides[1])?, files::side(sides[2])?];
     let on_conflict = if arguments.mark { OnConflict::Mark } else { OnConflict::Refuse };
     let merged = merge(&base, &ours, &theirs, on_conflict)
-        .map_err(|error| CliError::asked(&error).with_hint(MARK_HINT))?;
+        .map_err(|error| CliError::rejected(&error).with_hint(MARK_HINT))?;
     let bytes = merged.notebook.to_bytes();
     let mut json = json!({
         "revision": merged.notebook.revision().to_string(),
@@ -79,14 +78,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         }
     };
     let exit = if merged.marked.is_empty() { Exit::Done } else { Exit::NotSaved };
-    Ok(Answer::new(text, json).with_notices(merged.remarks()).with_exit(exit))
+    Ok(CommandOutput::new(text, json).with_notices(merged.remarks()).with_exit(exit))
 }
 
-const MARK_HINT: &str = "pass --mark to get a notebook that holds both versions between conflict markers";
+const MARK_HINT: &str = "pass --mark to write both versions between conflict markers";
 
-fn drive(arguments: &Arguments) -> Result<Answer, CliError> {
-    let Arguments { base, ours, theirs, .. } = arguments;
-    // A refusal must not pass for a side that is no notebook.
+fn run_merge_driver(arguments: &MergeArgs) -> Result<CommandOutput, CliError> {
+    let MergeArgs { base, ours, theirs, .. } = arguments;
+    // A refused file must not be taken for one that is not a notebook.
     files::check_look(base)?;
     files::check_look(theirs)?;
     files::check_change(ours)?;
@@ -96,35 +95,35 @@ fn drive(arguments: &Arguments) -> Result<Answer, CliError> {
     // Both sides added the file when there is no base.
     let base_side = files::blob(base).unwrap_or_else(|_| common(&our_side, &their_side));
     let merged = merge(&base_side, &our_side, &their_side, OnConflict::Mark)
-        .map_err(|error| CliError::asked(&error))?;
-    // This is a file of git's own, which git reads when we are done: no other program knows it.
+        .map_err(|error| CliError::rejected(&error))?;
+    // A temporary file of git, which no other program uses.
     fs::write(ours, merged.notebook.to_bytes()).map_err(|error| CliError::unwritable(ours, &error))?;
-    Ok(driven(arguments, &merged))
+    Ok(driver_output(arguments, &merged))
 }
 
-fn driven(arguments: &Arguments, merged: &Merged) -> Answer {
+fn driver_output(arguments: &MergeArgs, merged: &Merged) -> CommandOutput {
     let name = arguments
         .rest
         .get(1)
         .map_or_else(|| arguments.ours.display().to_string(), |path| Path::new(path).display().to_string());
     let notices = merged.remarks().iter().map(|remark| format!("{name}: {remark}")).collect();
     let exit = if merged.marked.is_empty() { Exit::Done } else { Exit::Different };
-    Answer::new("", json!({ "conflicts": merged.marked })).with_notices(notices).with_exit(exit)
+    CommandOutput::new("", json!({ "conflicts": merged.marked })).with_notices(notices).with_exit(exit)
 }
 
-/// What git itself would do with a file that is no notebook on one of the sides.
-fn merge_as_text(arguments: &Arguments) -> Result<Answer, CliError> {
-    let Arguments { base, ours, theirs, .. } = arguments;
+/// Merges by line, as git does, if a side is not a notebook.
+fn merge_as_text(arguments: &MergeArgs) -> Result<CommandOutput, CliError> {
+    let MergeArgs { base, ours, theirs, .. } = arguments;
     let status = Command::new("git")
         .args(["merge-file", "-L", "ours", "-L", "base", "-L", "theirs"])
         .args([ours, base, theirs])
         .status()
         .map_err(|error| CliError::unreadable(Path::new("git"), &error))?;
     let exit = if status.success() { Exit::Done } else { Exit::Different };
-    Ok(Answer::new("", json!({})).with_exit(exit))
+    Ok(CommandOutput::new("", json!({})).with_exit(exit))
 }
 
-/// What two notebooks have in common: the cells that both have, without the sources that differ.
+/// A substitute for a missing base: the cells that both sides have, without sources that differ.
 fn common(ours: &Notebook, theirs: &Notebook) -> Notebook {
     let mut common = theirs.clone();
     let (changes, _) = diff(ours, theirs);

@@ -6,26 +6,26 @@ use cellist_notebook::{Ids, Notebook};
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::error::CliError;
-use crate::notebook_access::Target;
+use crate::notebook_access::PathTarget;
 use crate::notebook_access::files;
+use crate::output::CommandOutput;
 
-/// Make an empty notebook
+/// Create an empty notebook
 ///
-/// The notebook has format 4.5 and no cells. A file that exists is left alone.
+/// The notebook has format 4.5 and no cells. An existing file is not overwritten.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist new nb.ipynb
   cellist new nb.ipynb && cellist cell insert nb.ipynb 0 --source 'print(1)'")]
-pub(crate) struct Arguments {
-    /// The notebook to make
+pub(crate) struct NewArgs {
+    /// The notebook to create
     #[arg(value_name = "NB")]
     notebook: PathBuf,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let target = Target { path: arguments.notebook, part: None };
+pub(crate) fn create_notebook(arguments: NewArgs) -> Result<CommandOutput, CliError> {
+    let target = PathTarget { path: arguments.notebook, part: None };
     target.check_name()?;
     let path = &target.path;
     let changed = files::store().create(path, &Notebook::empty(Ids::seeded(0)))?;
@@ -35,6 +35,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         "written": true,
         "total_cells": 0,
     });
-    let text = format!("Made {}: an empty notebook of format 4.5\n", path.display());
-    Ok(Answer::new(text, json).with_notices(changed.notices))
+    let text = format!("Created {}: an empty notebook of format 4.5\n", path.display());
+    Ok(CommandOutput::new(text, json).with_notices(changed.notices))
 }

@@ -8,31 +8,30 @@ use cellist_tools::{ToolOffer, references};
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::command::exec::working_folder;
-use crate::editor::{EditorFlags, why_off};
+use crate::editor::{EditorFlags, notebook_mode_off_reason};
 use crate::error::{CliError, FailureKind};
+use crate::output::CommandOutput;
 use crate::settings::settings_in;
 
-/// Show the instructions that a model gets for a notebook
+/// Show the instructions that a model receives for a notebook
 ///
-/// They come from files with a header that says for which mode they are, sorted by their order, and end with the
-/// state of the notebook. Files in ~/.cellist/prompts stand beside those that come with the program, or take the
-/// place of the one of the same name; so do those in the .cellist/prompts of a project that is trusted. In place of
-/// credentials stand the marks that a model reads.
+/// They come from prompt files whose header names the mode and the order, followed by the state of the notebook.
+/// Files in ~/.cellist/prompts, and in .cellist/prompts of a trusted project, add to the built-in files; a file
+/// of the same name replaces the built-in one. Credentials are shown redacted, as models see them.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist prompt --attach nb.ipynb --active nb.ipynb --mode ask
   cellist prompt --active nb.ipynb --request 'what does @nb.ipynb do? #getCellOutputs' --json")]
-pub(crate) struct Arguments {
+pub(crate) struct PromptArgs {
     #[command(flatten)]
     flags: EditorFlags,
-    /// What a person asks: `@nb.ipynb` in it attaches a notebook, `#getCellOutputs` and the like name a tool
+    /// The user's request; `@nb.ipynb` attaches a notebook, `#getCellOutputs` names a tool
     #[arg(long, value_name = "TEXT")]
     request: Option<String>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn show_prompt(arguments: PromptArgs) -> Result<CommandOutput, CliError> {
     let mode = arguments.flags.mode;
     let request = arguments.request.as_deref().unwrap_or_default();
     let named = references(request, ToolOffer::new(mode, true));
@@ -51,7 +50,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         "prompt": null,
     });
     let Some(context) = context else {
-        return Ok(Answer::new(format!("{}\n", why_off(&editor)), json));
+        return Ok(CommandOutput::new(format!("{}\n", notebook_mode_off_reason(&editor)), json));
     };
     let settings = settings_in(&working_folder(None)?, &[])?;
     let prompts = Prompts::with_folder(&Home::from_env().path().join(FOLDER));
@@ -67,7 +66,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     }
     json["files"] = json!(used);
     json["prompt"] = json!(text);
-    Ok(Answer::new(text, json).with_notices(settings.notices))
+    Ok(CommandOutput::new(text, json).with_notices(settings.notices))
 }
 
 fn bad(error: &BadPrompt) -> CliError {

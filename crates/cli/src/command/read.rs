@@ -1,4 +1,4 @@
-//! `cellist read`: a notebook as cell-marked text, or a part of it, or any file or artifact.
+//! `cellist read`: prints a notebook as cell-marked text, a part of it, or any file or artifact.
 
 mod oddities;
 mod outputs;
@@ -11,49 +11,49 @@ use cellist_store::{LoadedNotebook, Store};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Format};
+use crate::allocation;
 use crate::command::artifact::read::{SCHEME, read_address};
 use crate::error::{CliError, FailureKind};
-use crate::memory;
-use crate::notebook_access::{self, Standalone, Target, files};
+use crate::notebook_access::{self, PathTarget, StandaloneFlag, files};
+use crate::output::{CommandOutput, OutputFormat};
 use oddities::oddities;
 
 pub(crate) use outputs::MARKER as OUTPUT_MARKER;
 
 /// Print a notebook as cell-marked text, or any other file
 ///
-/// Each cell begins with a marker line such as `# %% [code] cell:3`, which is followed by its source. `cellist
-/// write` takes this text back. What was read is remembered, so that a later change can be merged with what
-/// others did to the file meanwhile: --json shows the revision to name with --base.
+/// Each cell starts with a marker line such as `# %% [code] cell:3`, followed by its source. `cellist write`
+/// accepts this text. The revision that was read is remembered, so a later write can be merged with changes made
+/// in the meantime; --json prints the revision for --base.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist read nb.ipynb               all cells
-  cellist read nb.ipynb:12-40         some lines of that text
-  cellist read nb.ipynb:5-9,30-       several ranges, the last to the end
+  cellist read nb.ipynb:12-40         a range of lines
+  cellist read nb.ipynb:5-9,30-       several ranges; the last is open
   cellist read nb.ipynb#1a2b3c4d      one cell, by id or index
   cellist read nb.ipynb:raw           the JSON of the file
-  cellist read --outputs nb.ipynb     what the cells printed and showed, too
-  cellist read artifact://4t7wq2zn    all that code printed; :100-200 works too")]
-pub(crate) struct Arguments {
-    /// A file or an artifact, and behind it what part is wanted: :LINES, :raw or #CELL
+  cellist read --outputs nb.ipynb     cells with their outputs
+  cellist read artifact://4t7wq2zn    an artifact; :100-200 selects lines")]
+pub(crate) struct ReadArgs {
+    /// A file or an artifact; append :LINES, :raw or #CELL to select a part
     #[arg(value_name = "PATH[:SELECTOR|#CELL]")]
     path: OsString,
-    /// Show outputs below their cells, cut where they are long; `write` does not take this view
+    /// Show outputs below their cells, truncated if long; `write` rejects this text
     #[arg(long)]
     outputs: bool,
     #[command(flatten)]
-    standalone: Standalone,
+    standalone: StandaloneFlag,
 }
 
-pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+pub(crate) fn read_path(arguments: ReadArgs, format: OutputFormat) -> Result<CommandOutput, CliError> {
     if let Some(address) = arguments.path.to_str().filter(|path| path.starts_with(SCHEME)) {
         return read_address(address, format);
     }
     read(arguments, format)
 }
 
-fn read(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
-    let target = Target::parse(&arguments.path)?;
+fn read(arguments: ReadArgs, format: OutputFormat) -> Result<CommandOutput, CliError> {
+    let target = PathTarget::parse(&arguments.path)?;
     if !target.is_notebook() {
         return read_file(&files::store(), &target);
     }
@@ -62,11 +62,11 @@ fn read(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
     let opened = match target.part {
         None | Some(Selector::Lines(_) | Selector::Cell(_)) => notebook.read()?,
         Some(Selector::Raw) => {
-            // A file that could not be saved is worth a look all the more.
+            // Show the file even if saving failed.
             let _ = notebook.save();
             match store.open(&target.path) {
                 Ok(opened) => opened,
-                // A broken file can only be mended by a person who sees it.
+                // Show the bytes of a broken file, so that it can be repaired.
                 Err(_) => return read_file(store, &target),
             }
         }
@@ -76,24 +76,24 @@ fn read(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
 
 fn read_notebook(
     store: &Store,
-    target: &Target,
+    target: &PathTarget,
     opened: LoadedNotebook,
     with_outputs: bool,
-    format: Format,
-) -> Result<Answer, CliError> {
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
     let path = &target.path;
     let LoadedNotebook { notebook, mut notices, .. } = opened;
     let snapshot = notebook.snapshot();
-    let View { text, cells } = View::of(&notebook, &snapshot, target, with_outputs)?;
+    let ReadView { text, cells } = ReadView::of(&notebook, &snapshot, target, with_outputs)?;
     match target.part {
         None | Some(Selector::Raw) => store.remember(path, &snapshot),
-        // Whoever saw a part has not thereby seen what else changed since the last time.
+        // A partial read must not advance the base for writing the whole notebook.
         Some(Selector::Lines(_) | Selector::Cell(_)) => store.keep(path, &snapshot),
     }
     notices.extend(oddities(&notebook));
     let json = match format {
-        Format::People => Value::Null,
-        Format::Json => json!({
+        OutputFormat::Text => Value::Null,
+        OutputFormat::Json => json!({
             "path": path.to_string_lossy(),
             "revision": notebook.revision().to_string(),
             "nbformat": notebook.version().major,
@@ -105,36 +105,36 @@ fn read_notebook(
             "text": String::from_utf8_lossy(&text),
         }),
     };
-    memory::leave((notebook, snapshot));
-    Ok(Answer::new(text, json).with_notices(notices))
+    allocation::leak((notebook, snapshot));
+    Ok(CommandOutput::new(text, json).with_notices(notices))
 }
 
-/// What is to be seen of a notebook, and which cells that is about.
-struct View {
+/// The text to print and the range of its cells.
+struct ReadView {
     text: Vec<u8>,
     cells: Range<usize>,
 }
 
-impl View {
+impl ReadView {
     fn of(
         notebook: &Notebook,
         snapshot: &Snapshot,
-        target: &Target,
+        target: &PathTarget,
         with_outputs: bool,
-    ) -> Result<View, CliError> {
+    ) -> Result<ReadView, CliError> {
         let refused = |error| CliError::notebook(&target.path, &error);
         let all = 0..notebook.cells().len();
         let (text, cells) = match &target.part {
             Some(Selector::Raw | Selector::Lines(_)) if with_outputs => {
-                let message = "--outputs shows a whole notebook or one cell";
+                let message = "--outputs cannot be combined with :raw or :LINES";
                 return Err(CliError::input(FailureKind::InvalidSelector, message)
-                    .with_hint("leave the selector out, or name a cell: #ID"));
+                    .with_hint("omit the selector, or name a cell: #ID"));
             }
             None if with_outputs => {
                 (all.clone().map(|index| outputs::cell_text(notebook, index)).collect(), all)
             }
             None => (snapshot.to_text(), all),
-            Some(Selector::Raw) => return Ok(View { text: notebook.original().to_vec(), cells: all }),
+            Some(Selector::Raw) => return Ok(ReadView { text: notebook.original().to_vec(), cells: all }),
             Some(Selector::Lines(ranges)) => {
                 let text = select_lines(&snapshot.to_text(), ranges).map_err(refused)?;
                 (text, touched(notebook, ranges))
@@ -148,18 +148,18 @@ impl View {
                 (text, index..index + 1)
             }
         };
-        Ok(View { text: text.into_bytes(), cells })
+        Ok(ReadView { text: text.into_bytes(), cells })
     }
 }
 
-fn read_file(store: &Store, target: &Target) -> Result<Answer, CliError> {
+fn read_file(store: &Store, target: &PathTarget) -> Result<CommandOutput, CliError> {
     let path = &target.path;
     let bytes = store.read_file(path)?;
     let text = String::from_utf8_lossy(&bytes);
     let notices = match text {
         std::borrow::Cow::Borrowed(_) => Vec::new(),
         std::borrow::Cow::Owned(_) => {
-            vec!["the file is not UTF-8; `text` shows what is not as U+FFFD".into()]
+            vec!["the file is not UTF-8; invalid bytes are shown as U+FFFD in `text`".into()]
         }
     };
     let part = match &target.part {
@@ -168,14 +168,14 @@ fn read_file(store: &Store, target: &Target) -> Result<Answer, CliError> {
             Some(select_lines(&text, ranges).map_err(|error| CliError::notebook(path, &error))?)
         }
         Some(Selector::Cell(name)) => {
-            let message = format!("{}: has no cells, so there is no #{name}", path.display());
+            let message = format!("{}: no cell #{name}: the file is not a notebook", path.display());
             return Err(CliError::input(FailureKind::InvalidSelector, message));
         }
     };
     let json = json!({ "path": path.to_string_lossy(), "text": part.as_deref().unwrap_or(&text) });
-    let mut answer = Answer::new(Vec::new(), json);
+    let mut answer = CommandOutput::new(Vec::new(), json);
     if !notices.is_empty() {
-        // People are shown the bytes as they are, so there is nothing to note for them.
+        // The printed text is the original bytes, so the notice is for JSON only.
         answer = answer.with_notices(notices);
         answer.notices.clear();
     }
@@ -200,7 +200,7 @@ fn cell_json(index: usize, cell: &Cell, with_outputs: bool) -> Value {
     json
 }
 
-/// The cells that some lines of the text belong to, from the first to the last of them.
+/// The range of cells that contain the given lines.
 fn touched(notebook: &Notebook, ranges: &[LineRange]) -> Range<usize> {
     let first = ranges.iter().map(|range| range.first).min().unwrap_or(1);
     let last = ranges.iter().map(|range| range.last.unwrap_or(usize::MAX)).max().unwrap_or(1);

@@ -1,37 +1,36 @@
-//! `cellist revoke`: ends the access of a browser to the page.
+//! `cellist revoke`: signs browsers out of the page.
 
 use cellist_host::Request;
 use cellist_settings::Home;
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::command::status::browsers::{ask, to_json};
 use crate::error::{CliError, Exit, FailureKind};
-use crate::notebook_access::only_a_person;
+use crate::notebook_access::require_person;
+use crate::output::CommandOutput;
 
-/// End the access of a browser to the page
+/// Sign a browser out of the page
 ///
-/// Its open pages are closed at once, and its cookie and its keys are worth nothing from then on. `cellist open` lets it in
-/// again.
+/// Its open pages close at once, and its cookie and keys become invalid. `cellist open` signs it in again.
 ///
-/// Exit status: 0 done, 2 no such browser, 4 the state folder cannot be used.
+/// Exit status: 0 success, 2 no such browser, 4 the state folder is unusable.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist status --browsers
   cellist revoke 3f9a01c2
   cellist revoke --all")]
-pub(crate) struct Arguments {
-    /// The browser, as `cellist status --browsers` lists it
+pub(crate) struct RevokeArgs {
+    /// A browser id from `cellist status --browsers`
     #[arg(value_name = "BROWSER", required_unless_present = "all")]
     browser: Option<String>,
-    /// Every browser
+    /// Sign out all browsers
     #[arg(long, conflicts_with = "browser")]
     all: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    only_a_person("the list of browsers")?;
+pub(crate) fn revoke_browsers(arguments: RevokeArgs) -> Result<CommandOutput, CliError> {
+    require_person("the list of browsers")?;
     let wanted = arguments.browser;
     let gone = match ask(Request::Revoke(wanted.clone()))? {
         Some(gone) => gone,
@@ -40,17 +39,19 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
             CliError::new(
                 FailureKind::NotKept,
                 Exit::NotSaved,
-                format!("the list of browsers cannot be written: {why}"),
+                format!("cannot write the list of browsers: {why}"),
             )
         })?,
     };
     if let (true, Some(browser)) = (gone.is_empty(), wanted) {
-        return Err(CliError::input(FailureKind::NoBrowser, format!("no browser {browser} was let in"))
-            .with_hint("`cellist status --browsers` lists them"));
+        return Err(CliError::input(FailureKind::NoBrowser, format!("no such browser: {browser}"))
+            .with_hint("run `cellist status --browsers` to list them"));
     }
     let text = match gone.is_empty() {
-        true => "No browser was let in.\n".to_owned(),
-        false => gone.iter().map(|browser| format!("Ended {} ({})\n", browser.id, browser.name)).collect(),
+        true => "No browser is signed in.\n".to_owned(),
+        false => {
+            gone.iter().map(|browser| format!("Signed out {} ({})\n", browser.id, browser.name)).collect()
+        }
     };
-    Ok(Answer::new(text, json!({ "revoked": gone.iter().map(to_json).collect::<Vec<_>>() })))
+    Ok(CommandOutput::new(text, json!({ "revoked": gone.iter().map(to_json).collect::<Vec<_>>() })))
 }

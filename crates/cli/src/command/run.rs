@@ -1,6 +1,6 @@
-//! `cellist run`: the cells of a notebook, in order, with their outputs saved.
+//! `cellist run`: runs a notebook's cells in order and saves their outputs.
 
-mod running;
+mod execution;
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -17,79 +17,79 @@ use cellist_store::Use;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::{Answer, Format};
 use crate::clock::{format_duration, some_seconds};
 use crate::error::{CliError, Exit, FailureKind};
 use crate::host;
-use crate::kernel::{KernelFlags, Particular};
-use crate::notebook_access::{self, Standalone, Target, files};
-use crate::paint::{Ink, Paint, When};
+use crate::kernel::{KernelChoiceFlags, KernelFlags};
+use crate::notebook_access::{self, PathTarget, StandaloneFlag, files};
+use crate::output::{CommandOutput, OutputFormat};
+use crate::paint::{ColourMode, Ink, Paint};
 use crate::parameters::{self, Assignment};
-use crate::progress::{Look, Progress};
-use running::Run;
+use crate::progress::{Progress, ProgressStyle};
+use execution::PendingRun;
 
 /// Run a notebook's cells in order and save their outputs
 ///
-/// The first cell that fails ends the run, and the outputs up to there are saved. Cells tagged `raises-exception`
-/// may fail; cells tagged `skip-execution` are left alone. Parameters go into a cell of their own behind the one
-/// tagged `parameters`; a second run replaces it. The kernel is a new one that ends with the run, unless
-/// one that runs already is joined with --existing.
+/// The run stops at the first cell that fails and saves the outputs so far. Cells tagged `raises-exception` may
+/// fail; cells tagged `skip-execution` are skipped. Parameters are inserted as a new cell after the one tagged
+/// `parameters`; a second run replaces it. The run starts a new kernel and ends it afterwards, except with
+/// --existing, --kernel-id and --join.
 ///
-/// A notebook that somebody has open, on the page, on a screen or by an agent, is run by the host: all of them see the
-/// cells run, and what they type meanwhile stays.
+/// If the notebook is open in a page, a terminal or an agent, the host runs it: everyone sees the cells run, and
+/// their edits during the run are kept.
 ///
-/// With --json, `status` is how the run ended: a run that reaches its end is `ok`, also where cells failed that
-/// may (`failed` counts them, and each cell has a status of its own).
+/// With --json, `status` is the status of the whole run. It is `ok` if only cells failed that may fail; `failed`
+/// counts them, and each cell has its own status.
 ///
-/// Exit status: 0 done, 1 a cell failed, 2 bad usage or bad input, 3 no Python or kernel, 4 could not save,
-/// 124 timed out, 130 interrupted.
+/// Exit status: 0 success, 1 a cell failed, 2 bad usage or input, 3 no Python or kernel, 4 failed save, 124
+/// timeout, 130 interrupted.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist run nb.ipynb
   cellist run nb.ipynb -o out.ipynb -p alpha=0.5 -p name=test
   cellist run nb.ipynb --cells 0-3,plot --allow-errors
   cellist run nb.ipynb --backend runner --python ./venv --timeout 60")]
-pub(crate) struct Arguments {
+pub(crate) struct RunArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
-    /// Save to this file and leave the notebook as it is
+    /// Save to this file instead of the notebook
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
-    /// Run only these cells: indexes, ranges and ids, separated by commas
+    /// Run only these cells: comma-separated indexes, ranges and ids
     #[arg(long, value_name = "CELLS", value_delimiter = ',', allow_hyphen_values = true)]
     cells: Vec<String>,
-    /// A parameter: True, False, None and numbers are what they look like, all else is text
+    /// Set a parameter; True, False, None and numbers are typed, anything else is text
     #[arg(short, long = "param", value_name = "NAME=VALUE")]
     param: Vec<Assignment>,
-    /// A parameter that is text, whatever it looks like
+    /// Set a parameter as text, whatever its value
     #[arg(short, long = "raw-param", value_name = "NAME=TEXT")]
     raw_param: Vec<Assignment>,
-    /// A YAML or JSON file of parameters
+    /// Read parameters from a YAML or JSON file
     #[arg(short = 'f', long = "param-file", visible_alias = "parameters-file", value_name = "FILE")]
     param_file: Vec<PathBuf>,
-    /// Go on after a cell that failed
+    /// Continue after a cell fails
     #[arg(long)]
     allow_errors: bool,
-    /// How many seconds a cell may take; without it there is no limit
+    /// Time limit for each cell in seconds [default: none]
     #[arg(long, value_name = "SECONDS", value_parser = some_seconds, allow_negative_numbers = true)]
     timeout: Option<Duration>,
-    /// Save all output of a cell, where otherwise notebook.max_output is kept (10 MiB)
+    /// Save all output of a cell, beyond notebook.max_output (10 MiB)
     #[arg(long)]
     full_outputs: bool,
-    /// Run in the kernel that a Jupyter Server has for this notebook; it goes on when the command is done
+    /// Use the kernel that a Jupyter Server has for this notebook; it keeps running afterwards
     #[arg(long, conflicts_with_all = ["kernel", "kernel_id", "existing"])]
     join: bool,
     #[command(flatten)]
-    standalone: Standalone,
+    standalone: StandaloneFlag,
     #[command(flatten)]
-    particular: Particular,
+    particular: KernelChoiceFlags,
     #[command(flatten)]
     flags: KernelFlags,
 }
 
-pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
-    let paint = Paint::for_stdout(When::Auto);
+pub(crate) fn run_notebook(arguments: RunArgs, format: OutputFormat) -> Result<CommandOutput, CliError> {
+    let paint = Paint::for_stdout(ColourMode::Auto);
     let parameters = parameters::collect(&arguments.param_file, &arguments.param, &arguments.raw_param)?;
     let settings = arguments.flags.settings(&folder_of(&arguments.notebook)?)?.settings;
     let store = files::store();
@@ -104,7 +104,14 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
         }
         _ => None,
     };
-    let run = Run { arguments: &arguments, settings: &settings, store, copy, is_open: open.is_some(), paint };
+    let run = PendingRun {
+        arguments: &arguments,
+        settings: &settings,
+        store,
+        copy,
+        is_open: open.is_some(),
+        paint,
+    };
     match open {
         Some(open) => {
             run.store.check_writable(&arguments.notebook)?;
@@ -115,15 +122,15 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
     }
 }
 
-impl Arguments {
-    /// The file that gets the outputs in place of the notebook.
+impl RunArgs {
+    /// The output file, if it differs from the notebook.
     fn copy(&self) -> Result<Option<PathBuf>, CliError> {
         let real = |path: &Path| path.canonicalize().ok();
         let is_other = |output: &&PathBuf| real(output).is_none() || real(output) != real(&self.notebook);
         let Some(output) = self.output.as_ref().filter(is_other) else { return Ok(None) };
-        Target { path: output.clone(), part: None }.check_name()?;
+        PathTarget { path: output.clone(), part: None }.check_name()?;
         let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // Better known before the run than after it.
+        // Fail before the run rather than after it.
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
             let message = format!("{}: the folder {} does not exist", output.display(), folder.display());
             return Err(CliError::input(FailureKind::NotFound, message).with_hint("make the folder first"));
@@ -140,7 +147,7 @@ impl Arguments {
         Ok(KernelRequest { folders, wanted, running: request.running.or(joined), ..request })
     }
 
-    /// The language of the notebook's code, as far as it is known before a kernel is there.
+    /// The language of the notebook's code, as far as known before the kernel starts.
     fn language(&self, wanted: &WantedKernel) -> String {
         let said = wanted.language.clone().filter(|_| self.particular.kernel.is_none());
         said.unwrap_or_else(|| "python".to_owned())
@@ -160,21 +167,21 @@ fn folder_of(path: &Path) -> Result<PathBuf, CliError> {
     Ok(whole.parent().unwrap_or(Path::new("/")).to_owned())
 }
 
-/// Someone who shows the run on standard output.
+/// Shows the run on standard output.
 fn on_stdout(paint: Paint, settings: &Settings, language: String) -> Progress {
-    let look = Look { paint, images: settings.terminal.images, language };
+    let look = ProgressStyle { paint, images: settings.terminal.images, language };
     Progress::on_stdout(look, !Variables::of_process().is_on("PI_PYTHON_IPC_TRACE"))
 }
 
-fn heading(path: &Path, on_what: &str, paint: Paint) {
+fn heading(path: &Path, kernel_description: &str, paint: Paint) {
     if io::stdout().is_terminal() {
-        let heading = format!("{} · {on_what}", path.display());
-        let _ = crate::answer::print(format!("{}\n\n", paint.line(Ink::Aside, &heading)).as_bytes());
+        let heading = format!("{} · {kernel_description}", path.display());
+        let _ = crate::output::print(format!("{}\n\n", paint.line(Ink::Aside, &heading)).as_bytes());
     }
 }
 
-/// What runs the code, in a few words.
-pub(crate) fn on_what(identity: &cellist_kernel::Identity) -> String {
+/// The kernel in a few words.
+pub(crate) fn kernel_description(identity: &cellist_kernel::Identity) -> String {
     let language = match &identity.version {
         Some(version) => format!("{} {version}", identity.language),
         None => identity.language.clone(),
@@ -185,7 +192,7 @@ pub(crate) fn on_what(identity: &cellist_kernel::Identity) -> String {
     }
 }
 
-fn answer(mut report: RunReport, paint: Paint) -> Answer {
+fn answer(mut report: RunReport, paint: Paint) -> CommandOutput {
     let unsaved = report.unsaved.clone().map(|unsaved| {
         let mut error = CliError::new(unsaved.kind, Exit::NotSaved, unsaved.message);
         error.hint = unsaved.hint;
@@ -207,10 +214,10 @@ fn answer(mut report: RunReport, paint: Paint) -> Answer {
     if let Some(unsaved) = unsaved {
         json["error"] = unsaved;
     }
-    Answer::new(text, json).with_notices(notices).with_exit(exit)
+    CommandOutput::new(text, json).with_notices(notices).with_exit(exit)
 }
 
-/// The report as `--json` prints it: each cell is one object with the report of its code.
+/// The report for `--json`: each cell is one object with the report of its code.
 fn to_json(report: &RunReport) -> Value {
     let cell = |cell: &Arc<CellReport>| {
         let mut json = json!({ "index": cell.index, "id": cell.id });
@@ -234,10 +241,10 @@ fn to_json(report: &RunReport) -> Value {
     })
 }
 
-/// How long the list of cells in that line may be.
+/// The maximum length of the list of failed cells, in characters.
 const LIST: usize = 200;
 
-/// One line at the end of it all.
+/// The last line of the output.
 fn summary(report: &RunReport, paint: Paint) -> String {
     let counted = |count: usize| if count == 1 { "1 cell".to_owned() } else { format!("{count} cells") };
     let time = format_duration(Duration::from_millis(report.duration_ms));

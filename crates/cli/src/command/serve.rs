@@ -1,6 +1,6 @@
-//! `cellist serve`: the host, here or in the background.
+//! `cellist serve`: runs the host, in the foreground or in the background.
 
-use cellist_host::{Host as Reach, OpeningFile, PageLinkRequest, StartupReport};
+use cellist_host::{Host, OpeningFile, PageLinkRequest, StartupReport};
 use cellist_platform::aside::{check_threads, prepare};
 use cellist_serve::{CannotServe, HostServer, IdlePolicy, ServeOptions, note_panics, report_startup};
 use cellist_settings::{Home, Settings};
@@ -8,48 +8,47 @@ use clap::Args;
 use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::answer::{Answer, print_aside};
 use crate::command::open::environment;
 use crate::command::status::to_json;
 use crate::error::{CliError, Exit, FailureKind, reason};
 use crate::host::{self, VERSION};
 use crate::kernel::KernelFlags;
-use crate::notebook_access::only_a_person;
+use crate::notebook_access::require_person;
+use crate::output::{CommandOutput, print_to_stderr};
 use crate::settings::host_settings;
 
-/// Be the host, which keeps sessions for all terminals and programs
+/// Run the host, which keeps sessions for all terminals and programs
 ///
-/// Commands that need a host start one in the background by themselves, and that one leaves when nobody needs it. One
-/// that was started with this command alone stays until it is stopped, by `cellist stop` or by Ctrl-C, and tells what
-/// it does on standard error.
+/// Commands that need a host start one in the background; it exits when it is no longer needed. A host started
+/// with `cellist serve` runs until `cellist stop` or Ctrl-C, and logs to standard error.
 ///
-/// Exit status: 0 done, 2 a host is already running, 3 it does not start, 4 the state folder cannot be used.
+/// Exit status: 0 success, 2 a host is already running, 3 the host cannot start, 4 the state folder is unusable.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist serve --background
   cellist serve --port 8080
   cellist serve")]
-pub(crate) struct Arguments {
-    /// Start it in the background, unless one is running, and return when it is ready
+pub(crate) struct ServeArgs {
+    /// Start a host in the background, unless one is running; return when it is ready
     #[arg(long, conflicts_with = "detached")]
     background: bool,
-    /// Serve the page from the start, at this port of this machine, and tell its link on a terminal
+    /// Serve the page at this local port from the start; on a terminal, print its link
     #[arg(long, value_name = "PORT", conflicts_with_all = ["background", "detached"])]
     port: Option<u16>,
-    /// The role of a host that was started in the background
+    /// Run as a background host
     #[arg(long, hide = true)]
     detached: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn serve_host(arguments: ServeArgs) -> Result<CommandOutput, CliError> {
     if arguments.port.is_some() {
-        only_a_person("the page")?;
+        require_person("the page")?;
     }
     if arguments.background {
         let starter = host::starter()?;
-        let state = host::wait(async { Ok(host::ours().start_in_background(&starter).await?) })?;
+        let state = host::block_on(async { Ok(host::user_host().start_in_background(&starter).await?) })?;
         let text = format!("The host is running as process {}.\n", state.pid);
-        return Ok(Answer::new(text, to_json(&state)));
+        return Ok(CommandOutput::new(text, to_json(&state)));
     }
     let home = Home::from_env();
     let settings = settings(arguments.detached)?;
@@ -61,7 +60,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         } else {
             IdlePolicy::UntilStopped
         },
-        log: arguments.detached.then(|| Reach::log(&home)),
+        log: arguments.detached.then(|| Host::log(&home)),
         page: arguments.port.map(page).transpose()?,
     };
     cellist_platform::keep_memory_small();
@@ -75,7 +74,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     let served = runtime.block_on(async {
         let opened = HostServer::open(serving, &host::host_guard());
         if arguments.detached {
-            // Nobody hears of it when this fails; the starter sees that nothing was said.
+            // If this fails, the starter sees that no message arrived.
             let _ = report_startup(&first_words(&opened));
         }
         match opened {
@@ -83,31 +82,30 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
                 let served = host.run(host::service(&home, &settings, true)).await;
                 served.map_err(|failure| {
                     CliError::new(FailureKind::NoPage, Exit::NoKernel, failure.message)
-                        .with_hint("stop what listens there, or give another port")
+                        .with_hint("stop the program that uses it, or pass another port")
                 })
             }
             Err(error) => Err(refused(&error)),
         }
     });
     runtime.shutdown_background();
-    served.map(|()| Answer::new("", Value::Object(Default::default())))
+    served.map(|()| CommandOutput::new("", Value::Object(Default::default())))
 }
 
-/// The threads of the host. The runtime panics, or waits without end, when one of them cannot be had.
+/// The runtime of the host. Building it panics or hangs if a thread cannot start, so that is checked first.
 fn runtime() -> Result<Runtime, CliError> {
     let begun = prepare().and_then(|()| {
         check_threads(WORKERS)?;
         Builder::new_multi_thread().enable_all().worker_threads(WORKERS).build()
     });
     begun.map_err(|error| {
-        let message =
-            format!("the host cannot have the {} threads that it needs: {}", WORKERS + 1, reason(&error));
+        let message = format!("cannot start the {} threads of the host: {}", WORKERS + 1, reason(&error));
         CliError::new(FailureKind::System, Exit::NoKernel, message)
-            .with_hint("end other programs, or raise the limit of processes (`ulimit -u`)")
+            .with_hint("end other programs, or raise the process limit (`ulimit -u`)")
     })
 }
 
-/// The page as it is served for this terminal.
+/// The page, with the environment of this terminal.
 fn page(port: u16) -> Result<PageLinkRequest, CliError> {
     let folder = std::env::current_dir().unwrap_or_else(|_| "/".into());
     let (environment, redaction, keys) = environment(&KernelFlags::default(), &folder)?;
@@ -122,21 +120,21 @@ fn page(port: u16) -> Result<PageLinkRequest, CliError> {
     })
 }
 
-/// The settings of the host, which belongs to no project. Whoever starts one in the background has looked at the same
-/// file a moment ago; if it is broken by now, defaults are better than no host.
+/// The settings of the host, which belongs to no project. A background host falls back to the defaults: its
+/// starter has just checked the same file.
 fn settings(detached: bool) -> Result<Settings, CliError> {
     match host_settings() {
         Ok(resolved) => Ok(resolved.settings),
         Err(faults) if detached => {
-            print_aside(&format!("the defaults are used instead of the settings: {faults}"));
+            print_to_stderr(&format!("invalid settings, using defaults: {faults}"));
             Ok(Settings::default())
         }
         Err(faults) => Err(faults.into()),
     }
 }
 
-/// One may be busy with a large notebook while the other answers. Each further one costs wake-ups with every call; kernel
-/// sessions have threads of their own.
+/// One worker may be busy with a large notebook while the other responds. More workers would cost wake-ups
+/// with every call; kernel sessions have their own threads.
 const WORKERS: usize = 2;
 
 fn first_words(opened: &Result<HostServer, CannotServe>) -> StartupReport {
@@ -150,11 +148,11 @@ fn first_words(opened: &Result<HostServer, CannotServe>) -> StartupReport {
 fn refused(error: &CannotServe) -> CliError {
     match error {
         CannotServe::Taken => CliError::input(FailureKind::AlreadyRunning, error.to_string())
-            .with_hint("`cellist status` tells about it, `cellist stop` ends it"),
+            .with_hint("run `cellist status` to show it, `cellist stop` to stop it"),
         CannotServe::NoState { folder, error } => {
             let message = format!("{}: the state folder cannot be used: {}", folder.display(), reason(error));
             CliError::new(FailureKind::NoState, Exit::NotSaved, message)
-                .with_hint("name a folder that can be written to with CELLIST_HOME")
+                .with_hint("set CELLIST_HOME to a writable folder")
         }
     }
 }

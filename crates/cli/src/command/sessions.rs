@@ -1,4 +1,4 @@
-//! `cellist sessions`: the kernel sessions that the host keeps.
+//! `cellist sessions`: lists and controls the kernel sessions of the host.
 
 mod interrupt;
 mod list;
@@ -10,72 +10,71 @@ use std::path::PathBuf;
 use cellist_host::{Error, HostClient, Reply, Request, SessionName};
 use clap::{Args, Subcommand};
 
-use crate::answer::Answer;
 use crate::command::exec::{real, working_folder};
 use crate::error::{CliError, FailureKind};
 use crate::host;
-use crate::waiting::Waiting;
+use crate::output::CommandOutput;
+use crate::spinner::Spinner;
 
-/// List the sessions of the host, and interrupt or end them
+/// List, interrupt, restart or stop the host's kernel sessions
 ///
-/// A session is made by `cellist exec --session NAME` and ends when nobody has used it for five minutes; that of a notebook
-/// ends an hour after its last page, agent or terminal has left (session.idle).
+/// `cellist exec --session NAME` creates a session, which ends after five idle minutes. A notebook's session ends
+/// an hour after its last page, agent or terminal has disconnected (session.idle).
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist sessions
   cellist sessions interrupt work
   cellist sessions stop work --cwd data")]
-pub(crate) struct Arguments {
+pub(crate) struct SessionsArgs {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<SessionsCommand>,
 }
 
 #[derive(Subcommand, Debug)]
-enum Command {
-    List(list::Arguments),
-    Interrupt(interrupt::Arguments),
-    Restart(restart::Arguments),
-    Stop(stop::Arguments),
+enum SessionsCommand {
+    List(list::SessionsListArgs),
+    Interrupt(interrupt::SessionsInterruptArgs),
+    Restart(restart::SessionsRestartArgs),
+    Stop(stop::SessionsStopArgs),
 }
 
-/// Which session is meant.
 #[derive(Args, Debug)]
-struct Which {
-    /// The name of the session
+struct SessionSelector {
+    /// The session's name
     #[arg(value_name = "ID")]
     id: String,
-    /// Its folder, where sessions in several folders have that name
+    /// The session's folder, if several sessions have this name
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn run_sessions_command(arguments: SessionsArgs) -> Result<CommandOutput, CliError> {
     match arguments.command {
-        None => list::run(list::Arguments {}),
-        Some(Command::List(arguments)) => list::run(arguments),
-        Some(Command::Interrupt(arguments)) => interrupt::run(arguments),
-        Some(Command::Restart(arguments)) => restart::run(arguments),
-        Some(Command::Stop(arguments)) => stop::run(arguments),
+        None => list::list_sessions(list::SessionsListArgs {}),
+        Some(SessionsCommand::List(arguments)) => list::list_sessions(arguments),
+        Some(SessionsCommand::Interrupt(arguments)) => interrupt::interrupt_session(arguments),
+        Some(SessionsCommand::Restart(arguments)) => restart::restart_session(arguments),
+        Some(SessionsCommand::Stop(arguments)) => stop::stop_session(arguments),
     }
 }
 
-impl Which {
+impl SessionSelector {
     fn named(&self) -> SessionName {
-        // The folder of a session may be gone.
+        // The folder of a session may no longer exist.
         let folder = |cwd: &PathBuf| working_folder(Some(cwd)).map_or_else(|_| cwd.clone(), |cwd| real(&cwd));
         SessionName { id: self.id.clone(), cwd: self.cwd.as_ref().map(folder) }
     }
 }
 
-/// Asks the running host. Without one there are no sessions.
+/// Sends a request to the running host. Without a host there are no sessions.
 fn ask(request: Request) -> Result<Option<Reply>, CliError> {
-    let _waiting = Waiting::new(match &request {
-        Request::Restart(_) => "starting the kernel anew",
-        Request::End(_) => "the session ends",
+    let _waiting = Spinner::new(match &request {
+        Request::Restart(_) => "restarting the kernel",
+        Request::End(_) => "ending the session",
         _ => "asking the host",
     });
-    host::wait(async {
-        match HostClient::attach(&host::ours()).await {
+    host::block_on(async {
+        match HostClient::attach(&host::user_host()).await {
             Ok(client) => Ok(Some(client.ask(request).await?)),
             Err(Error::NoHost) => Ok(None),
             Err(error) => Err(error.into()),
@@ -83,13 +82,13 @@ fn ask(request: Request) -> Result<Option<Reply>, CliError> {
     })
 }
 
-/// Asks the running host for something to be done with a session, which must be there.
-fn change(which: &Which, request: impl FnOnce(SessionName) -> Request) -> Result<Reply, CliError> {
+/// Sends a request about a session, which must exist.
+fn change(which: &SessionSelector, request: impl FnOnce(SessionName) -> Request) -> Result<Reply, CliError> {
     ask(request(which.named()))?.ok_or_else(|| {
         CliError::input(
             FailureKind::NoSuchSession,
             format!("there is no session {}: no host is running", which.id),
         )
-        .with_hint("`cellist exec --session NAME` starts one")
+        .with_hint("run `cellist exec --session NAME` to start one")
     })
 }

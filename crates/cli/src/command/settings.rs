@@ -1,36 +1,37 @@
-//! `cellist settings`: every setting, its value, and where that comes from.
+//! `cellist settings`: prints every setting with its value and source.
 
 use cellist_settings::{Access, Origin, Resolved, Row};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::command::exec::working_folder;
 use crate::error::CliError;
-use crate::paint::{Ink, Paint, When};
+use crate::output::CommandOutput;
+use crate::paint::{ColourMode, Ink, Paint};
 use crate::settings::settings_in;
 
-/// List all settings, their values, and where each comes from
+/// List all settings, their values and their sources
 ///
-/// A flag is stronger than a variable, that than the file of the project, that than the file of the user. Files are
-/// called config.toml; the user's is in ~/.cellist, a project's in the nearest .cellist in the current folder or above
-/// it, up to the root of the repository. The variable of a.b is CELLIST_A_B.
+/// Precedence: flag, environment variable, project file, user file.
+///
+/// The user file is ~/.cellist/config.toml. The project file is .cellist/config.toml in the current folder or the
+/// nearest parent, up to the root of the repository. The environment variable for a.b is CELLIST_A_B.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist settings
   cellist settings --json
   cellist settings --set python.backend=runner")]
-pub(crate) struct Arguments {
-    /// A setting for this command alone
+pub(crate) struct SettingsArgs {
+    /// Set a setting for this command only
     #[arg(long, value_name = "NAME=VALUE")]
     set: Vec<String>,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn show_settings(arguments: SettingsArgs) -> Result<CommandOutput, CliError> {
     let resolved = settings_in(&working_folder(None)?, &arguments.set)?;
     let json = to_json(&resolved);
-    let text = for_people(&resolved, Paint::for_stdout(When::Auto));
-    Ok(Answer::new(text, json).with_notices(resolved.notices))
+    let text = settings_text(&resolved, Paint::for_stdout(ColourMode::Auto));
+    Ok(CommandOutput::new(text, json).with_notices(resolved.notices))
 }
 
 fn to_json(resolved: &Resolved) -> Value {
@@ -58,12 +59,12 @@ fn to_json(resolved: &Resolved) -> Value {
     })
 }
 
-fn for_people(resolved: &Resolved, paint: Paint) -> String {
+fn settings_text(resolved: &Resolved, paint: Paint) -> String {
     let rows: Vec<(&str, String, &Origin)> =
         resolved.rows().map(|(row, origin)| (row.name, row.text_of(&resolved.settings), origin)).collect();
     let widest = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or_default();
     let names = widest(&mut rows.iter().map(|(name, ..)| name.len()));
-    // A long list does not push all others to the right.
+    // One long value must not widen the column.
     let values = widest(&mut rows.iter().map(|(_, value, _)| value.chars().count().min(16)));
     let mut lines: Vec<String> = Vec::new();
     for (name, value, origin) in rows {
@@ -73,7 +74,7 @@ fn for_people(resolved: &Resolved, paint: Paint) -> String {
     }
     lines.push(String::new());
     for (path, there) in &resolved.files {
-        let what = if *there { "is read" } else { "is not there" };
+        let what = if *there { "was read" } else { "does not exist" };
         lines.push(paint.line(Ink::Aside, &format!("{} {what}", path.display())));
     }
     lines.join("\n") + "\n"

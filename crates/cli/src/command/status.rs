@@ -1,4 +1,4 @@
-//! `cellist status`: whether a host is running, and what it keeps.
+//! `cellist status`: prints the state of the host.
 
 pub(crate) mod browsers;
 
@@ -11,68 +11,67 @@ use cellist_settings::Home;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::clock::format_duration;
 use crate::error::{CliError, FailureKind};
 use crate::host::{self, VERSION};
-use crate::notebook_access::only_a_person;
+use crate::notebook_access::require_person;
+use crate::output::CommandOutput;
 
-/// Tell whether the host is running, and what it keeps
+/// Show whether the host is running, with its sessions and clients
 ///
-/// The host is one process in the background that keeps sessions for all terminals and programs of a user. It starts
-/// when the first of them needs it and leaves when nobody does.
+/// The host is one background process that keeps the sessions of all terminals and programs of a user. It starts
+/// on demand and exits when it is no longer needed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist status
   cellist status --json
   cellist status --browsers
   printf 'Authorization: Bearer %s' \"$(cellist status --token)\" | curl -H @- http://127.0.0.1:8080/editor")]
-pub(crate) struct Arguments {
-    /// Print the token alone that programs show to the host over HTTP
+pub(crate) struct StatusArgs {
+    /// Print only the token that programs send to the host over HTTP
     ///
-    /// Other users of the machine can read the arguments of a program: give it to `curl -H @-` on standard input.
+    /// Other users can see command lines, so pass it on standard input, as in `curl -H @-`.
     #[arg(long)]
     token: bool,
-    /// List the browsers that were let in at the page
+    /// List the browsers that were signed in to the page
     ///
-    /// A browser that is signed in has a cookie of the host that runs. A page that was open when the host ended comes
-    /// back by itself and gets a new one; `cellist revoke` ends that.
+    /// A signed-in browser has a cookie for the running host. A page that was open when the host stopped
+    /// reconnects and gets a new cookie; `cellist revoke` prevents that.
     #[arg(long, conflicts_with = "token")]
     browsers: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn show_status(arguments: StatusArgs) -> Result<CommandOutput, CliError> {
     let home = Home::from_env();
     if arguments.browsers {
         return browsers::list(&home);
     }
-    let state = host::wait(async { Ok(host::ours().state().await?) })?;
+    let state = host::block_on(async { Ok(host::user_host().state().await?) })?;
     if arguments.token {
-        only_a_person("the token of the host")?;
+        require_person("the token of the host")?;
         let served = state.is_some_and(|state| state.page.is_some());
         let token = token(&home).filter(|_| served).ok_or_else(|| {
-            CliError::input(FailureKind::NoPage, "no host serves anything over HTTP")
-                .with_hint("`cellist serve --port 8080` and `cellist open` do")
+            CliError::input(FailureKind::NoPage, "no host is serving HTTP")
+                .with_hint("run `cellist serve --port 8080` or `cellist open`")
         })?;
-        return Ok(Answer::new(format!("{token}\n"), json!({ "token": token })));
+        return Ok(CommandOutput::new(format!("{token}\n"), json!({ "token": token })));
     }
     let text = match &state {
-        Some(state) => for_people(state, &home),
-        None => "No host is running. One starts when it is needed, as with `cellist exec --session NAME`.\n"
+        Some(state) => status_text(state, &home),
+        None => "No host is running. One starts on demand, for example with `cellist exec --session NAME`.\n"
             .into(),
     };
     let mut json = state.as_ref().map_or_else(|| json!({}), to_json);
     json["running"] = state.is_some().into();
     json["home"] = home.path().to_string_lossy().into();
-    Ok(Answer::new(text, json))
+    Ok(CommandOutput::new(text, json))
 }
 
-/// What a host is, for programs.
 pub(crate) fn to_json(state: &HostState) -> Value {
     serde_json::to_value(state).unwrap_or_else(|_| json!({}))
 }
 
-fn for_people(state: &HostState, home: &Home) -> String {
+fn status_text(state: &HostState, home: &Home) -> String {
     let HostState { version, pid, started, background, sessions, busy, notebooks, chats, clients, log, page } =
         state;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -83,7 +82,7 @@ fn for_people(state: &HostState, home: &Home) -> String {
     };
     match version == VERSION {
         true => row("version", version),
-        false => row("version", &format!("{version}, where this command is {VERSION}")),
+        false => row("version", &format!("{version} (this command is {VERSION})")),
     }
     row("home", &home.path().display());
     match busy {
@@ -97,11 +96,11 @@ fn for_people(state: &HostState, home: &Home) -> String {
     row("clients", clients);
     if let Some(port) = page {
         row("page", &format_args!("http://127.0.0.1:{port}/"));
-        row("mcp", &format_args!("http://127.0.0.1:{port}/mcp, with what `cellist status --token` prints"));
+        row("mcp", &format_args!("http://127.0.0.1:{port}/mcp, token: `cellist status --token`"));
     }
     if let Some(log) = log {
         row("log", &log.display());
     }
-    row("leaves", &if *background { "when nobody needs it" } else { "when it is stopped" });
+    row("exits", &if *background { "when no longer needed" } else { "when stopped" });
     text
 }

@@ -1,29 +1,30 @@
-//! `cellist stop`: ends the host, with all that it keeps.
+//! `cellist stop`: stops the host and its sessions.
 
 use cellist_host::StopOutcome;
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::command::status::to_json;
 use crate::error::CliError;
 use crate::host;
-use crate::waiting::Waiting;
+use crate::output::CommandOutput;
+use crate::spinner::Spinner;
 
-/// End the host, with all sessions that it keeps
+/// Stop the host and all its sessions
 ///
-/// Returns when the host and its kernels are gone. What their sessions knew is lost. One that does not answer is killed.
+/// Returns when the host and its kernels have exited. The state of all sessions is lost. A host that does not
+/// respond is killed.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist stop")]
-pub(crate) struct Arguments {}
+pub(crate) struct StopArgs {}
 
-pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
-    let waiting = Waiting::new("the host ends");
-    let stopped = host::wait(async { Ok(host::ours().stop().await?) })?;
+pub(crate) fn stop_host(_: StopArgs) -> Result<CommandOutput, CliError> {
+    let waiting = Spinner::new("stopping the host");
+    let stopped = host::block_on(async { Ok(host::user_host().stop().await?) })?;
     drop(waiting);
     Ok(match stopped {
-        StopOutcome::Nobody => Answer::new("No host is running.\n", json!({ "stopped": false })),
+        StopOutcome::Nobody => CommandOutput::new("No host is running.\n", json!({ "stopped": false })),
         StopOutcome::Left(state) => {
             let with = match (state.sessions, state.busy) {
                 (0, _) => String::new(),
@@ -34,12 +35,13 @@ pub(crate) fn run(_: Arguments) -> Result<Answer, CliError> {
             };
             let mut json = to_json(&state);
             json["stopped"] = true.into();
-            Answer::new(format!("Stopped the host (process {}){with}.\n", state.pid), json)
+            CommandOutput::new(format!("Stopped the host (process {}){with}.\n", state.pid), json)
         }
         StopOutcome::Killed { pid } => {
-            let text =
-                format!("The host (process {pid}) did not answer and was killed, and its kernels with it.\n");
-            Answer::new(text, json!({ "stopped": true, "killed": true, "pid": pid }))
+            let text = format!(
+                "The host (process {pid}) did not respond; it was killed together with its kernels.\n"
+            );
+            CommandOutput::new(text, json!({ "stopped": true, "killed": true, "pid": pid }))
         }
     })
 }

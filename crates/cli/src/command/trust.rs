@@ -1,4 +1,4 @@
-//! `cellist trust`: lets the `.cellist` of a folder do what reaches beyond the folder.
+//! `cellist trust`: grants and removes trust in a project's `.cellist` folder.
 
 use std::path::{Path, PathBuf};
 
@@ -8,40 +8,41 @@ use cellist_settings::{Home, Project};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::command::exec::working_folder;
 use crate::error::{CliError, Exit, FailureKind};
-use crate::notebook_access::only_a_person;
+use crate::notebook_access::require_person;
+use crate::output::CommandOutput;
 
-/// Trust what the .cellist of a folder holds
+/// Trust the .cellist folder of a project
 ///
-/// A folder's own settings, modules and prompts that reach beyond the folder have no effect until its user trusts them.
-/// Trust is in what is there now: something that is added or changed later needs it again. Only this command gives it.
+/// Settings, modules and prompts of a project that reach beyond its folder take effect only when you trust them.
+/// Trust covers their current content: anything added or changed later must be trusted again. Only this command
+/// grants trust.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
-  cellist trust                what the folder here, or its project, holds
-  cellist trust --list         what is trusted, and what has changed since
+  cellist trust                trust the current project
+  cellist trust --list         list trusted folders and later changes
   cellist trust --remove ~/src/old")]
-pub(crate) struct Arguments {
-    /// The folder; without it the current one
+pub(crate) struct TrustArgs {
+    /// The project folder [default: the current folder]
     #[arg(value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// Trust it no longer
+    /// Remove trust
     #[arg(long, conflicts_with = "list")]
     remove: bool,
-    /// List all that is trusted
+    /// List all trusted folders
     #[arg(long, conflicts_with = "folder")]
     list: bool,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
+pub(crate) fn change_trust(arguments: TrustArgs) -> Result<CommandOutput, CliError> {
     let home = Home::from_env();
     let ledger = Ledger::new(&home);
     let folder = arguments.folder.as_deref();
     match arguments.list {
         true => Ok(list(&ledger, &home)),
         false => {
-            only_a_person("trust")?;
+            require_person("trust")?;
             match arguments.remove {
                 true => remove(&ledger, &home, folder),
                 false => trust(&ledger, &home, folder),
@@ -50,15 +51,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     }
 }
 
-fn trust(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<Answer, CliError> {
+fn trust(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<CommandOutput, CliError> {
     let folder = match named {
-        Some(_) => working_folder(named).map_err(|error| error.with_hint("name a folder that exists"))?,
+        Some(_) => working_folder(named).map_err(|error| error.with_hint("pass an existing folder"))?,
         None => working_folder(None)?,
     };
     let project = Project::find(&folder, &Variables::of_process(), home).ok_or_else(|| {
-        let message =
-            format!("{}: there is no .cellist here or above, so there is nothing to trust", folder.display());
-        CliError::input(FailureKind::NothingToTrust, message).with_hint("name the folder of a project")
+        let message = format!("{}: nothing to trust: no .cellist folder here or above", folder.display());
+        CliError::input(FailureKind::NothingToTrust, message).with_hint("pass a project folder")
     })?;
     let items = items(&project)?;
     let own = project.own();
@@ -67,37 +67,37 @@ fn trust(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<Answer, C
         format!("Nothing in {} needs trust.\n", own.display())
     } else {
         ledger.trust(&project, &items)?;
-        let lines: Vec<String> = items.iter().map(|item| format!("  {}\n", told(item))).collect();
+        let lines: Vec<String> = items.iter().map(|item| format!("  {}\n", item_line(item))).collect();
         format!("Trusted in {}, as it is now:\n{}", own.display(), lines.concat())
     };
     let names: Vec<Value> =
         items.iter().map(|item| json!({ "name": item.name, "value": item.value })).collect();
-    Ok(Answer::new(text, json!({ "folder": project.folder().to_string_lossy(), "trusted": names })))
+    Ok(CommandOutput::new(text, json!({ "folder": project.folder().to_string_lossy(), "trusted": names })))
 }
 
-fn told(item: &Item) -> String {
+fn item_line(item: &Item) -> String {
     match &item.value {
         Some(value) => format!("{} = {value}", item.name),
         None => item.name.clone(),
     }
 }
 
-fn remove(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<Answer, CliError> {
+fn remove(ledger: &Ledger, home: &Home, named: Option<&Path>) -> Result<CommandOutput, CliError> {
     let whole = match named {
         Some(named) => std::path::absolute(named).map_err(|error| CliError::unreadable(named, &error))?,
         None => working_folder(None)?,
     };
-    // A folder that is gone, or has no `.cellist` any more, is forgotten by its name.
+    // A folder that no longer exists, or has no `.cellist`, is removed by its path.
     let project = Project::find(&whole, &Variables::of_process(), home);
     let real = whole.canonicalize().unwrap_or_else(|_| whole.clone());
     let folder = project.as_ref().map_or(real.as_path(), Project::folder);
     let was = ledger.remove(folder)?;
-    let what = if was { "is not trusted any more" } else { "was not trusted" };
+    let what = if was { "is no longer trusted" } else { "was not trusted" };
     let text = format!("{} {what}.\n", folder.display());
-    Ok(Answer::new(text, json!({ "folder": folder.to_string_lossy(), "removed": was })))
+    Ok(CommandOutput::new(text, json!({ "folder": folder.to_string_lossy(), "removed": was })))
 }
 
-fn list(ledger: &Ledger, home: &Home) -> Answer {
+fn list(ledger: &Ledger, home: &Home) -> CommandOutput {
     let (mut text, mut rows) = (String::new(), Vec::new());
     for page in ledger.pages() {
         let folder = Path::new(&page.folder);
@@ -107,7 +107,7 @@ fn list(ledger: &Ledger, home: &Home) -> Answer {
         text.push_str(&format!(
             "{}{}\n",
             page.folder,
-            if here.is_none() { " (not there any more)" } else { "" }
+            if here.is_none() { " (no longer exists)" } else { "" }
         ));
         let mut states = Vec::new();
         for name in page.names() {
@@ -132,12 +132,12 @@ fn list(ledger: &Ledger, home: &Home) -> Answer {
     if rows.is_empty() {
         text.push_str("No folder is trusted.\n");
     }
-    Answer::new(text, json!({ "folders": rows }))
+    CommandOutput::new(text, json!({ "folders": rows }))
 }
 
 impl From<TrustError> for CliError {
     fn from(error: TrustError) -> CliError {
         CliError::new(FailureKind::CannotSave, Exit::NotSaved, error.to_string())
-            .with_hint("set CELLIST_HOME to a folder that you can write to")
+            .with_hint("set CELLIST_HOME to a writable folder")
     }
 }

@@ -1,4 +1,4 @@
-//! `cellist undo`: takes back what someone did to a notebook.
+//! `cellist undo`: undoes recorded changes to a notebook.
 
 use std::path::PathBuf;
 
@@ -7,36 +7,36 @@ use cellist_store::Changed;
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
-use crate::command::history::{entry_json, told};
+use crate::command::history::{entry_json, entry_summary};
 use crate::error::{CliError, FailureKind};
-use crate::notebook_access::{self, Standalone};
+use crate::notebook_access::{self, StandaloneFlag};
+use crate::output::CommandOutput;
 
-/// Take back the last change of a notebook, or a whole turn
+/// Undo the last change to a notebook, or a whole turn
 ///
-/// What others did since stays. Where someone has changed the same lines since, nothing is changed, both texts are
-/// shown, and the exit status is 4. Taking back an entry that took something back brings that again.
+/// Later changes by others are kept. If the same lines were changed since, nothing is written, both versions are
+/// shown, and the exit status is 4. Undoing an undo restores the change.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist undo nb.ipynb
   cellist undo nb.ipynb --turn t3                # as `cellist history nb.ipynb` names it
   cellist undo nb.ipynb --entry 7")]
-pub(crate) struct Arguments {
+pub(crate) struct UndoArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
-    /// All changes of this turn
+    /// Undo all changes of this turn
     #[arg(long, value_name = "ID", conflicts_with = "entry")]
     turn: Option<String>,
-    /// The entry of the history with this number
+    /// Undo the history entry with this number
     #[arg(long, value_name = "NUMBER")]
     entry: Option<u64>,
     #[command(flatten)]
-    standalone: Standalone,
+    standalone: StandaloneFlag,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let Arguments { notebook: path, turn, entry, standalone } = arguments;
+pub(crate) fn undo_changes(arguments: UndoArgs) -> Result<CommandOutput, CliError> {
+    let UndoArgs { notebook: path, turn, entry, standalone } = arguments;
     let wanted = match (turn, entry) {
         (Some(turn), _) => Undo::Turn(turn),
         (None, Some(number)) => Undo::Entry(number),
@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         handle.undo(wanted).map_err(|error| {
             let error = CliError::from(error);
             if error.kind == FailureKind::NothingToUndo {
-                error.with_hint(format!("`cellist history {}` lists what can be taken back", path.display()))
+                error.with_hint(format!("run `cellist history {}` to list the entries", path.display()))
             } else {
                 error
             }
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
     handle.keep(&notebook);
     let mut text = String::new();
     for entry in &entries {
-        text.push_str(&format!("Took back {} ({}): {}\n", entry.number, entry.actor.name, told(entry)));
+        text.push_str(&format!("Undid {} ({}): {}\n", entry.number, entry.actor.name, entry_summary(entry)));
     }
     let json = json!({
         "path": path.to_string_lossy(),
@@ -64,5 +64,5 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         "written": written,
         "total_cells": notebook.cells().len(),
     });
-    Ok(Answer::new(text, json).with_notices(notices))
+    Ok(CommandOutput::new(text, json).with_notices(notices))
 }

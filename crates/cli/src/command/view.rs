@@ -1,4 +1,4 @@
-//! `cellist view`: a notebook on the screen, as it is now.
+//! `cellist view`: shows a notebook in the terminal.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -13,47 +13,47 @@ use cellist_tui::NotebookViewer;
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::error::{CliError, Exit, FailureKind};
-use crate::host::{self, Reach};
+use crate::host::{self, HostAccess};
 use crate::kernel::KernelFlags;
-use crate::notebook_access::Target;
+use crate::notebook_access::PathTarget;
 use crate::notebook_access::author;
 use crate::notebook_access::files;
-use crate::paint::{Paint, When};
+use crate::output::CommandOutput;
+use crate::paint::{ColourMode, Paint};
 use crate::progress::picturing_for;
 use crate::settings::limits;
 
-/// Look at a notebook on the screen, as it is now
+/// Show a notebook in the terminal and follow changes live
 ///
-/// What others change and run is seen as they do it, and cells can be run from here, on the kernel that all who have
-/// the notebook open share. Keys are those of Jupyter's command mode and of vi; `?` shows them.
+/// Changes and runs by other clients appear as they happen. Cells run on the kernel that all clients of the
+/// notebook share. The keys are those of Jupyter's command mode and of vi; press `?` to list them.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist view nb.ipynb
   cellist view nb.ipynb --standalone")]
-pub(crate) struct Arguments {
+pub(crate) struct ViewArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
-    /// Use no host: what others do is seen when it is in the file, and the kernel ends with the command
+    /// Do not use the host: follow the file only, and end the kernel with the command
     #[arg(long)]
     standalone: bool,
     #[command(flatten)]
     flags: KernelFlags,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    // The notebook can be edited on the screen, and the host that saves it knows nothing of this agent.
+pub(crate) fn view_notebook(arguments: ViewArgs) -> Result<CommandOutput, CliError> {
+    // The viewer can edit the notebook, and the host that saves it does not apply this agent's file policy.
     files::check_change(&arguments.notebook)?;
-    needs_terminal("view")?;
-    let target = Target { path: arguments.notebook.clone(), part: None };
+    require_terminal("view")?;
+    let target = PathTarget { path: arguments.notebook.clone(), part: None };
     target.check_name()?;
     let wanted = WantedKernel::of_metadata(&files::store().open(&target.path)?.notebook.metadata());
     let path = target.path.canonicalize().map_err(|error| CliError::unreadable(&target.path, &error))?;
     let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
     let settings = arguments.flags.settings(&folder)?.settings;
-    let paint = Paint::for_stdout(When::Auto);
+    let paint = Paint::for_stdout(ColourMode::Auto);
     let key = SessionKey::of_notebook(&path);
     let kind = SessionKind::Notebook { path: path.clone() };
     let viewing = NotebookViewer {
@@ -71,27 +71,27 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
         has_colour: paint.is_on(),
         path,
     };
-    host::wait(async {
-        let reach = Reach::open(arguments.standalone, &settings, &arguments.flags).await?;
+    host::block_on(async {
+        let reach = HostAccess::open(arguments.standalone, &settings, &arguments.flags).await?;
         let shown = viewing.show(reach.client()).await;
         reach.close().await;
         shown?.map_err(|error| {
-            CliError::new(FailureKind::Terminal, Exit::NotSaved, format!("the terminal: {error}"))
+            CliError::new(FailureKind::Terminal, Exit::NotSaved, format!("terminal error: {error}"))
         })
     })?;
-    Ok(Answer::new("", json!({})))
+    Ok(CommandOutput::new("", json!({})))
 }
 
-/// A screen needs someone who looks at it.
-pub(crate) fn needs_terminal(command: &str) -> Result<(), CliError> {
+/// Fails unless standard input and output are a terminal.
+pub(crate) fn require_terminal(command: &str) -> Result<(), CliError> {
     if io::stdin().is_terminal() && io::stdout().is_terminal() {
         return Ok(());
     }
     Err(CliError::input(FailureKind::NoTerminal, format!("`cellist {command}` needs a terminal"))
-        .with_hint("`cellist read` prints a notebook, and `cellist exec --session` runs code in a session"))
+        .with_hint("use `cellist read` to print a notebook, or `cellist exec --session` to run code"))
 }
 
-/// How code is run from a screen: without a limit, watched by someone.
+/// A call for interactive use, without a time limit.
 pub(crate) fn call(
     settings: &Settings,
     session: SessionName,

@@ -1,4 +1,4 @@
-//! `cellist write`: takes cell-marked text, or the JSON itself.
+//! `cellist write`: writes a notebook from cell-marked text or JSON.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,43 +8,44 @@ use cellist_notebook::{self as notebook, Revision, Selector, parse_text};
 use cellist_store::{Missing, Problem};
 use clap::Args;
 
-use crate::answer::Answer;
 use crate::command::read::OUTPUT_MARKER;
 use crate::error::CliError;
-use crate::input::Content;
-use crate::notebook_access::{self, Standalone, Target};
-use crate::{memory, report};
+use crate::input::InputSource;
+use crate::notebook_access::{self, PathTarget, StandaloneFlag};
+use crate::output::CommandOutput;
+use crate::{allocation, edit_report};
 
-/// Make a notebook as a cell-marked text says
+/// Write a notebook from cell-marked text
 ///
-/// The text is what `cellist read` prints. A marker that names a cell (`cell:3`) keeps that cell with all it
-/// has, and gives it the source below; a marker without a number makes a new cell; cells that are not named are
-/// deleted; the order is that of the text. Text that was not changed leaves the file as it is, byte for byte.
-/// A notebook that does not exist is made.
+/// The text has the format that `cellist read` prints. A marker with a number (`cell:3`) keeps that cell and gives
+/// it the source below. A marker without a number adds a cell. Cells without a marker are deleted. The order of
+/// the text becomes the order of the cells.
 ///
-/// With --base, text that was made from an older revision is merged with what happened to the file since.
-/// Without it, a file that changed since it was last read is left alone and the exit status is 4.
+/// Unchanged text leaves the file unchanged, byte for byte. A notebook that does not exist is created.
+///
+/// With --base, text based on an older revision is merged with later changes to the file. Without it, a file that
+/// changed since it was last read is not written, and the exit status is 4.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist read nb.ipynb > t && $EDITOR t && cellist write nb.ipynb t
   printf '# %%%% [code]\\nprint(1)\\n' | cellist write new.ipynb
-  cellist write nb.ipynb:raw nb.json     # the JSON, which must be a notebook")]
-pub(crate) struct Arguments {
-    /// The notebook; with :raw behind it, its JSON
+  cellist write nb.ipynb:raw nb.json     # replace the JSON")]
+pub(crate) struct WriteArgs {
+    /// The notebook; append :raw for its JSON
     #[arg(value_name = "NB[:raw]")]
     notebook: OsString,
-    /// The text; without it, or with -, standard input
+    /// A file with the text; by default, or with -, standard input
     file: Option<PathBuf>,
-    /// The revision that the text was made from
+    /// The revision that the text is based on
     #[arg(long, value_name = "REV")]
     base: Option<Revision>,
     #[command(flatten)]
-    standalone: Standalone,
+    standalone: StandaloneFlag,
 }
 
-pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let target = Target::parse(&arguments.notebook)?;
-    let content = Content::of_file(arguments.file);
+pub(crate) fn write_notebook(arguments: WriteArgs) -> Result<CommandOutput, CliError> {
+    let target = PathTarget::parse(&arguments.notebook)?;
+    let content = InputSource::of_file(arguments.file);
     match target.part {
         None => write_text(&target, &content, arguments.base, arguments.standalone),
         Some(Selector::Raw) => write_raw(&target, &content, arguments.base, arguments.standalone),
@@ -53,11 +54,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, CliError> {
 }
 
 fn write_text(
-    target: &Target,
-    content: &Content,
+    target: &PathTarget,
+    content: &InputSource,
     base: Option<Revision>,
-    standalone: Standalone,
-) -> Result<Answer, CliError> {
+    standalone: StandaloneFlag,
+) -> Result<CommandOutput, CliError> {
     let path = &target.path;
     target.check_name()?;
     let text = content.text("write")?;
@@ -66,7 +67,7 @@ fn write_text(
     let base = store.base_of_whole(path, base);
     let edit = NotebookEdit::Text(text.clone());
     let changed = notebook.change(base, Missing::StartEmpty, |_, _| Ok(edit)).map_err(|error| {
-        // A text that nothing can be made of is named before all else that is wrong.
+        // An invalid text is reported before all other errors.
         match parse_text(&text) {
             Err(error) => refused(&error).about(&content.name()),
             Ok(_) => error.into(),
@@ -74,30 +75,31 @@ fn write_text(
     })?;
     let snapshot = changed.notebook.snapshot();
     if snapshot.to_text() == text {
-        // The text is what reading the file would give, so its markers name the cells as they are now.
+        // The text equals the stored notebook, so its markers name the current cells.
         store.remember(path, &snapshot);
     } else {
         store.keep(path, &snapshot);
     }
-    memory::leave(snapshot);
-    Ok(report::applied(path, changed))
+    allocation::leak(snapshot);
+    Ok(edit_report::for_edit(path, changed))
 }
 
 fn refused(error: &notebook::Error) -> CliError {
     match error {
         notebook::Error::BadMarker { found, .. } if found.starts_with(OUTPUT_MARKER) => {
-            CliError::asked(error).with_hint("this is what `read --outputs` prints: read it without")
+            CliError::rejected(error)
+                .with_hint("text from `read --outputs` cannot be written; read it without --outputs")
         }
-        _ => CliError::asked(error),
+        _ => CliError::rejected(error),
     }
 }
 
 fn write_raw(
-    target: &Target,
-    content: &Content,
+    target: &PathTarget,
+    content: &InputSource,
     base: Option<Revision>,
-    standalone: Standalone,
-) -> Result<Answer, CliError> {
+    standalone: StandaloneFlag,
+) -> Result<CommandOutput, CliError> {
     let path = &target.path;
     target.check_name()?;
     let bytes = content.bytes("write")?;
@@ -106,12 +108,12 @@ fn write_raw(
     let base = store.base_of_whole(path, base).revision();
     let changed = notebook.overwrite(bytes, base).map_err(|error| match &error {
         NotebookError::File(file) => match file.problem() {
-            // The given content is no notebook, not the file.
-            Problem::Refused(problem) => CliError::asked(problem).about(&content.name()),
+            // The given content is not a notebook; the file may be one.
+            Problem::Refused(problem) => CliError::rejected(problem).about(&content.name()),
             _ => error.into(),
         },
         NotebookError::Host { .. } => error.into(),
     })?;
     store.remember(path, &changed.notebook.snapshot());
-    Ok(report::replaced(path, changed))
+    Ok(edit_report::for_overwrite(path, changed))
 }

@@ -1,4 +1,4 @@
-//! Who works on the command line.
+//! The author of changes made on the command line.
 
 use std::env;
 
@@ -10,13 +10,13 @@ use cellist_tools::FilePolicy;
 use crate::error::{CliError, FailureKind};
 use crate::settings::host_settings;
 
-/// Names the agent that works in a shell.
+/// The variable that names an agent.
 const AGENT: &str = "CELLIST_AGENT";
 
-/// No name of an agent is longer, in characters.
+/// The maximum length of an agent's name, in characters.
 const LONGEST: usize = 64;
 
-/// The author of what a command changes: the agent that says so, or else a person.
+/// The author of a command's changes: the agent that `CELLIST_AGENT` names, or else the user.
 pub(crate) fn author() -> Author {
     if let Some(agent) = env::var(AGENT).ok().as_deref().and_then(agent) {
         return agent.into();
@@ -30,18 +30,18 @@ pub(crate) fn author() -> Author {
     actor.into()
 }
 
-/// Refuses an agent what only a person decides.
-pub(crate) fn only_a_person(what: &str) -> Result<(), CliError> {
+/// Rejects agents for commands that are reserved for people.
+pub(crate) fn require_person(what: &str) -> Result<(), CliError> {
     match author().actor.kind {
         ActorKind::Agent => {
-            Err(CliError::input(FailureKind::OnlyAPerson, format!("{what} is for a person alone"))
-                .with_hint("a person runs this command, without CELLIST_AGENT"))
+            Err(CliError::input(FailureKind::OnlyAPerson, format!("{what} is not available to agents"))
+                .with_hint("ask a person to run this command, with CELLIST_AGENT unset"))
         }
         _ => Ok(()),
     }
 }
 
-/// What an agent may use of all files; a person may use all. The table is that of agents over MCP.
+/// The file policy of an agent, the same as over MCP. People have none.
 pub(crate) fn gate() -> Option<FileGate> {
     if author().actor.kind != ActorKind::Agent {
         return None;
@@ -62,7 +62,7 @@ pub(crate) fn gate() -> Option<FileGate> {
     }))
 }
 
-/// The agent of this name, if it is one.
+/// The agent of this name, unless it is empty.
 fn agent(name: &str) -> Option<Actor> {
     let name: String = name.trim().chars().filter(|letter| !letter.is_control()).take(LONGEST).collect();
     (!name.is_empty()).then(|| Actor { id: format!("shell-{name}"), name, kind: ActorKind::Agent })

@@ -1,4 +1,4 @@
-//! Files of commands: the store with the gate of an agent, and notebooks that are only compared.
+//! File access of commands: the store with the agent's file policy, and notebooks for comparison.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(crate) fn store() -> Store {
     Store::new(Home::from_env()).with_gate(gate())
 }
 
-/// Refuses an agent a file that it may not look at.
+/// Rejects a file that the agent may not read.
 pub(crate) fn check_look(path: &Path) -> Result<(), CliError> {
     if gate().is_some() && path != Path::new("/dev/null") {
         store().check_use(path, Use::Look)?;
@@ -23,7 +23,7 @@ pub(crate) fn check_look(path: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Refuses an agent a file that it may not write.
+/// Rejects a file that the agent may not write.
 pub(crate) fn check_change(path: &Path) -> Result<(), CliError> {
     if gate().is_some() {
         store().check_use(path, Use::Change)?;
@@ -31,7 +31,7 @@ pub(crate) fn check_change(path: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// A notebook that is one side of a comparison; `/dev/null` is one without cells.
+/// Reads a side of a comparison; `/dev/null` is an empty notebook.
 pub(crate) fn side(path: &Path) -> Result<Notebook, CliError> {
     if path == Path::new("/dev/null") {
         return Ok(Notebook::empty(Ids::seeded(0)));
@@ -39,7 +39,7 @@ pub(crate) fn side(path: &Path) -> Result<Notebook, CliError> {
     Ok(store().open(path)?.notebook)
 }
 
-/// A notebook in a temporary file of git's. Nobody is about to write that, so there is nothing to wait for.
+/// Reads a temporary file of git. No program is writing it, so this does not wait.
 pub(crate) fn blob(path: &Path) -> Result<Notebook, CliError> {
     if path == Path::new("/dev/null") {
         return side(path);

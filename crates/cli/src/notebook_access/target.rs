@@ -1,4 +1,4 @@
-//! What a path argument means: a file, or a part of one that a selector behind the path names.
+//! A path argument: a file, optionally with a selector for a part of it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -7,52 +7,50 @@ use cellist_notebook::Selector;
 
 use crate::error::{CliError, FailureKind};
 
-/// A file, and the part of it that is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct PathTarget {
     pub(crate) path: PathBuf,
     pub(crate) part: Option<Selector>,
 }
 
-impl Target {
-    /// Takes an argument apart. A file whose whole name exists wins over a selector.
-    pub(crate) fn parse(argument: &OsStr) -> Result<Target, CliError> {
+impl PathTarget {
+    /// Parses an argument. An existing file of the whole name takes precedence over a selector.
+    pub(crate) fn parse(argument: &OsStr) -> Result<PathTarget, CliError> {
         let whole = Path::new(argument);
         let split = match argument.to_str() {
             Some(text) if whole.symlink_metadata().is_err() => {
-                Selector::split(text).map_err(|error| CliError::asked(&error))?
+                Selector::split(text).map_err(|error| CliError::rejected(&error))?
             }
             Some(_) | None => None,
         };
         Ok(match split {
-            Some((path, part)) => Target { path: path.into(), part: Some(part) },
-            None => Target { path: whole.to_owned(), part: None },
+            Some((path, part)) => PathTarget { path: path.into(), part: Some(part) },
+            None => PathTarget { path: whole.to_owned(), part: None },
         })
     }
 
-    /// Whether the name is a notebook's.
     pub(crate) fn is_notebook(&self) -> bool {
         self.path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
     }
 
-    /// Refuses to make a notebook under a name that no other program would take for one.
+    /// Rejects the name of a new notebook that does not end in .ipynb.
     pub(crate) fn check_name(&self) -> Result<(), CliError> {
         if self.is_notebook() || self.path.exists() {
             return Ok(());
         }
         let path = self.path.display();
         let message = if self.path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".ipynb")) {
-            format!("{path}: the name of a notebook has something before .ipynb")
+            format!("{path}: missing file name before .ipynb")
         } else {
-            format!("{path}: the name of a notebook ends in .ipynb")
+            format!("{path}: a notebook's name must end in .ipynb")
         };
         Err(CliError::input(FailureKind::InvalidName, message))
     }
 
-    /// The error of a command that cannot work on some lines or on one cell.
+    /// The error of a command that cannot work on lines or a single cell.
     pub(crate) fn not_whole(&self, command: &str) -> CliError {
         let path = self.path.display();
-        let message = format!("{path}: `{command}` takes the whole notebook, or {path}:raw");
+        let message = format!("{path}: `{command}` works on the whole notebook or on {path}:raw");
         CliError::input(FailureKind::InvalidSelector, message)
             .with_hint("to change one cell, use `cellist cell edit`")
     }

@@ -1,4 +1,4 @@
-//! A run on a terminal: the cells that have run, and below them the one that runs, which is drawn again and again.
+//! The live display of a run: finished cells, and the running cell redrawn below them.
 
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
@@ -12,40 +12,40 @@ use cellist_tui::{
     detect_images, format_progress, report_pieces, size, to_terminal,
 };
 
-use super::Showing;
+use super::LiveOutput;
 use crate::paint::Paint;
 
-/// Lines of a cell's output when it has run; the rest is in the file.
+/// Lines of output of the running cell.
 const PREVIEW: usize = 20;
 /// Lines of output below the cell that runs.
 const LINES: usize = 8;
-/// What shows all of a cell that has scrolled away.
+/// Named by the line that stands for hidden output.
 const KEY: &str = "the file";
 
-pub(super) struct Live {
+pub(super) struct LiveView {
     paint: Paint,
     images: Images,
-    /// Found out when the first picture comes.
+    /// Detected when the first image arrives.
     picturing: OnceCell<ImageSupport>,
     step: Option<CellStep>,
     language: String,
     since: Instant,
-    showing: Showing,
+    showing: LiveOutput,
     frame: usize,
-    /// Lines on the screen that the next drawing takes away.
+    /// Lines that the next frame erases.
     drawn: usize,
 }
 
-impl Live {
-    pub(super) fn new(paint: Paint, images: Images, language: String) -> Live {
-        Live {
+impl LiveView {
+    pub(super) fn new(paint: Paint, images: Images, language: String) -> LiveView {
+        LiveView {
             paint,
             images,
             picturing: OnceCell::new(),
             step: None,
             language,
             since: Instant::now(),
-            showing: Showing::default(),
+            showing: LiveOutput::default(),
             frame: 0,
             drawn: 0,
         }
@@ -54,11 +54,11 @@ impl Live {
     pub(super) fn start(&mut self, step: CellStep, at: Instant) -> String {
         self.step = Some(step);
         self.since = at;
-        self.showing = Showing::default();
+        self.showing = LiveOutput::default();
         self.draw(None, at)
     }
 
-    /// Takes away what was drawn.
+    /// Erases the last frame.
     pub(super) fn clear(&mut self) -> String {
         match std::mem::take(&mut self.drawn) {
             0 => String::new(),
@@ -66,8 +66,8 @@ impl Live {
         }
     }
 
-    /// The cell that runs, in place of what was drawn of it before.
-    pub(super) fn draw(&mut self, newest: Option<Showing>, now: Instant) -> String {
+    /// Redraws the running cell.
+    pub(super) fn draw(&mut self, newest: Option<LiveOutput>, now: Instant) -> String {
         if let Some(newest) = newest {
             self.showing = newest;
         }
@@ -75,7 +75,7 @@ impl Live {
         self.frame = self.frame.wrapping_add(1);
         let remark = match (step.count, step.count - step.position - 1) {
             (1, _) => None,
-            (_, 0) => Some("the last one".to_owned()),
+            (_, 0) => Some("last cell".to_owned()),
             (_, more) => Some(format!("{more} more")),
         };
         let ansi = if self.paint.is_on() { Ansi::KeepColour } else { Ansi::Remove };
@@ -92,7 +92,7 @@ impl Live {
         let room = height.saturating_sub(2).max(1);
         let shown = BlockDetail::Preview(LINES.min(room / 2));
         let mut drawn = block.render(&frame(width, shown, ImageSupport::WORDS));
-        // What does not fit on the screen could not be taken away again; the heading and the end are kept.
+        // Lines beyond the screen could not be erased, so the middle is cut.
         let over = drawn.lines.len().saturating_sub(room);
         drawn.lines.drain(1..1 + over.min(drawn.lines.len() - 1));
         let cleared = self.clear();
@@ -100,7 +100,7 @@ impl Live {
         cleared + &to_terminal(&drawn, self.paint.is_on())
     }
 
-    /// The cell when it has run.
+    /// Draws a finished cell.
     pub(super) fn finish(&mut self, report: &CellReport) -> String {
         let told = &report.report;
         let state = match told.status {
@@ -128,7 +128,7 @@ impl Live {
             true => BlockSource::Hidden,
             false => BlockSource::Code { text: step.source.clone(), language: self.language.clone() },
         };
-        // Where the code is seen, its first line is no title.
+        // The title is the first line of the code; omit it if the code is shown.
         let is_said = step.source.lines().map(str::trim).any(|line| line == step.title.trim());
         let title = if is_said { String::new() } else { step.title.clone() };
         CellBlock { label: label(step.index), title, source, ..CellBlock::default() }
@@ -139,13 +139,13 @@ impl Live {
     }
 }
 
-/// How pictures are shown on this terminal, where the user wants them so.
+/// The image protocol of this terminal, limited by the user's setting.
 pub(crate) fn picturing_for(images: Images, paint: Paint) -> ImageSupport {
     let images = if paint.is_on() { images } else { Images::Off };
     detect_images(protocol(images), |name| std::env::var(name).ok())
 }
 
-/// The way to show pictures that was asked for, if any was.
+/// The protocol of a setting; `None` detects it.
 fn protocol(images: Images) -> Option<ImageProtocol> {
     match images {
         Images::Auto => None,
@@ -173,11 +173,11 @@ mod tests {
     fn what_was_drawn_is_taken_away_again() {
         let (cell, source) = (String::new(), String::new());
         let step = CellStep { index: 3, cell, position: 1, count: 4, title: "fit".into(), source };
-        let mut live = Live::new(Paint::never(), Images::Off, "python".into());
+        let mut live = LiveView::new(Paint::never(), Images::Off, "python".into());
         let now = Instant::now();
         let first = live.start(step, now);
         assert!(first.contains("[3] fit  0 ms · 2 more\n"), "{first}");
-        let showing = Showing { text: "one\ntwo\n".into(), bar: None };
+        let showing = LiveOutput { text: "one\ntwo\n".into(), bar: None };
         let second = live.draw(Some(showing), now);
         assert!(second.starts_with("\x1b[1A\r\x1b[J") && second.ends_with("  one\n  two\n"), "{second:?}");
         assert_eq!(live.clear(), "\x1b[3A\r\x1b[J");

@@ -1,4 +1,4 @@
-//! A run for whoever reads a pipe: each cell as lines of plain text.
+//! The progress of a run as plain text.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use cellist_session::sessions::CellStep;
 use crate::clock::format_duration;
 use crate::paint::{Ink, Paint, visible};
 
-/// No line is longer than this, in characters.
+/// The maximum length of a line, in characters.
 const LONGEST_LINE: usize = 4000;
 
-/// What is said when a cell begins.
+/// The line at the start of a cell.
 pub(super) fn opening(step: &CellStep, paint: Paint) -> String {
     let head = format!("[{}/{}] cell {}", step.position + 1, step.count, step.index);
     format!("{} {}\n", paint.line(Ink::Position, &head), title(&step.title))
 }
 
-/// What is said when it has ended: all that a reader gets of its output, and how it ended.
+/// The output of a finished cell, and its status.
 pub(super) fn closing(report: &CellReport, paint: Paint) -> String {
     let time = format_duration(Duration::from_millis(report.report.duration_ms));
     let word = match report.report.status {
-        Status::Error if report.may_fail => "failed, as it may",
+        Status::Error if report.may_fail => "failed (allowed)",
         status => status.word(),
     };
     let text = report.report.text.trim_end_matches('\n');
@@ -33,7 +33,7 @@ pub(super) fn closing(report: &CellReport, paint: Paint) -> String {
     block
 }
 
-/// A title of a length that fits beside a number and a time.
+/// Truncates a title.
 fn title(words: &str) -> String {
     const LONGEST: usize = 60;
     let words = visible(words);

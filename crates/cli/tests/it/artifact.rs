@@ -39,12 +39,12 @@ fn a_part_is_chosen_by_lines_tail_or_search() {
     99:line 99
     199:line 199
     --- stderr
-    note: 19 of 1000 lines match and the first 2 are shown: --max N shows more
+    note: 19 of 1000 lines match, showing the first 2; use --max N for more
     --- exit 0
     ");
     assert_snapshot!(read(&["--search", "nothing"]).all(), @r"
     --- stderr
-    note: none of 1000 lines matches
+    note: no match in 1000 lines
     --- exit 0
     ");
     let address = format!("artifact://{id}");
@@ -62,7 +62,7 @@ fn a_pipe_and_a_file_get_the_very_bytes() {
     let said = desk.run(&["artifact", "read", &id, "-o", "all.bin"]).ok();
     assert_eq!(said, "wrote 100000 bytes to all.bin\n");
     assert_eq!(desk.read("all.bin"), bytes);
-    // What cannot be read leaves the file as it is.
+    // A failed read leaves the file unchanged.
     let refused = desk.run(&["artifact", "read", &id, "--lines", "9999999", "-o", "all.bin"]).refused(2);
     assert!(refused.contains("out of range"), "{refused}");
     assert_eq!(desk.read("all.bin"), bytes);
@@ -84,7 +84,7 @@ fn a_list_shows_the_newest_first() {
     let desk = Desk::new();
     assert_snapshot!(desk.run(&["artifact", "list"]).all(), @r"
     --- stderr
-    note: there are no artifacts
+    note: no artifacts
     --- exit 0
     ");
     let first = desk.artifact("print(1)", b"1\n");
@@ -145,8 +145,8 @@ fn what_cannot_be_read_is_said() {
     hint: it may have expired; `cellist artifact list` shows all artifacts
     error: lines 2-3 are out of range: artifact ID has 2 lines
     hint: lines 1-2 can be read
-    error: `two` are not lines
-    hint: lines are given as 5-9, as 5- or as several: 5-9,30-44
+    error: `two` is not a range of lines
+    hint: use 5-9, 5- or several ranges: 5-9,30-44
     error: `[` is not a regular expression: unclosed character class
     hint: put a backslash before special characters to match them literally
     error: `../x` is not the id of an artifact

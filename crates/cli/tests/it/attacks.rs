@@ -1,4 +1,4 @@
-//! What goes wrong on purpose or is tried by others, and that nothing else goes wrong with it.
+//! Deliberate faults and attacks, and that they harm nothing else.
 
 mod clients;
 mod commands;

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use crate::desk::{Desk, Ran, notebook};
 
-/// What a person sees, with revisions by name.
+/// The output for people, with revisions by name.
 fn told(ran: &Ran, revisions: &[(&str, &str)]) -> String {
     revisions.iter().fold(ran.all(), |told, (revision, name)| told.replace(revision, name))
 }
@@ -76,7 +76,7 @@ fn without_a_base_a_file_that_moved_on_is_left_alone() {
     let theirs = notebook(&["theirs"]);
     desk.write("nb.ipynb", &theirs);
     let ran = desk.feed(&["write", "nb.ipynb"], &text);
-    // A part that was read does not count: it does not show what else has changed.
+    // A partial read does not count: it does not show other changes.
     let current = desk.json(&["read", "nb.ipynb#0"])["revision"].as_str().unwrap().to_owned();
     assert_snapshot!(told(&ran, &[(&base, "BASE"), (&current, "CURRENT")]), @r#"
     --- stderr

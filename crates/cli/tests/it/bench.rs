@@ -1,4 +1,4 @@
-//! Kernels to run on, and a look at what a command leaves running.
+//! Kernels to run on, and the processes that a command leaves behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use testkit::{Flavour, Jupyter, TOKEN};
 
 use crate::desk::{Desk, Ran};
 
-/// What runs the code of a test.
+/// The kernel of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Backend {
     /// The runner, in an environment that has IPython and the usual libraries.
@@ -88,7 +88,7 @@ pub(crate) fn without_environments(command: &mut Command) {
     }
 }
 
-/// A mark that all processes of one command carry, so that what is left of them can be found.
+/// A mark that all processes of one command carry, so that leftovers can be found.
 pub(crate) struct Mark(String);
 
 impl Mark {

@@ -151,12 +151,12 @@ fn missing_content_is_an_error() {
     $ cell edit nb.ipynb 0
     --- stderr
     error: `edit` needs content
-    hint: standard input was empty: for an empty cell, give --source ''
+    hint: standard input was empty; for an empty cell, pass --source ''
     --- exit 2
     $ cell insert nb.ipynb 0
     --- stderr
     error: `insert` needs content
-    hint: standard input was empty: for an empty cell, give --source ''
+    hint: standard input was empty; for an empty cell, pass --source ''
     --- exit 2
     $ cell edit nb.ipynb 0 --file no.py
     --- stderr
@@ -226,7 +226,7 @@ fn what_cannot_be_done_says_what_can() {
     --- exit 2
     $ cell insert nb.ipynb first --source x
     --- stderr
-    error: invalid value 'first' for '<INDEX>': an index is a whole number; the end is `end`
+    error: invalid value 'first' for '<INDEX>': expected a whole number or `end`
 
     For more information, try '--help'.
     --- exit 2
@@ -418,5 +418,5 @@ fn a_batch_is_done_as_a_whole_or_not_at_all() {
     assert_eq!(desk.read("nb.ipynb"), bytes);
     let said = desk.feed(&["cell", "batch", "nb.ipynb", "--json"], "[").failed_json(2);
     assert_eq!(said["error"]["kind"], "invalid_operation");
-    assert_eq!(desk.feed(&["cell", "batch", "nb.ipynb"], "[]").ok(), "There is nothing to do.\n");
+    assert_eq!(desk.feed(&["cell", "batch", "nb.ipynb"], "[]").ok(), "Nothing to do.\n");
 }

@@ -1,4 +1,4 @@
-//! `cellist chat`: a conversation on a terminal and through a pipe, with a provider that says what the test wrote for it.
+//! `cellist chat` on a terminal and through a pipe, with a scripted provider.
 
 use std::fs;
 use std::process::Command;
@@ -103,11 +103,7 @@ fn code_is_not_run_where_nobody_can_be_asked_unless_that_was_allowed() {
     let bed = Bed::new(&["x = 1"], [run(), Said::text(&["No."]), run(), Said::text(&["It is 42."])]);
     let ran = bed.ask(&["run it"]);
     assert_eq!((ran.exit, text(&ran)), (0, "No.\n".to_owned()), "{}", ran.err);
-    assert!(
-        ran.err.contains("nobody is there to be asked") && bed.desk.sources() == ["x = 1"],
-        "{}",
-        ran.err
-    );
+    assert!(ran.err.contains("because it needs approval") && bed.desk.sources() == ["x = 1"], "{}", ran.err);
     let told = bed.ask(&["run it", "--yes", "--json"]).json();
     assert_eq!(told["calls"][0]["is_failure"], false, "{told}");
     assert!(told["calls"][0]["result"].as_str().unwrap().contains("42"), "{told}");
@@ -128,7 +124,7 @@ fn a_conversation_on_a_terminal_streams_asks_and_takes_back() {
     screen.keys("make it 42\r");
     screen.wait_for("Run this?");
     screen.keys("y\r");
-    // What comes in pieces is seen piece by piece, as Markdown.
+    // Pieces of an answer appear as they arrive, as Markdown.
     screen.wait("the first piece", |shown| shown.contains("It shows 42") && !shown.contains("now."));
     bed.models.release();
     let shown = screen.wait("the end", |shown| shown.contains("now.") && shown.contains("tokens read"));
@@ -143,7 +139,7 @@ fn a_conversation_on_a_terminal_streams_asks_and_takes_back() {
     screen.wait_for("stopped");
     screen.keys("/undo\r");
     screen.wait_for("Nothing to undo");
-    // Who leaves and comes back finds all of it.
+    // The conversation is complete after leaving and coming back.
     screen.keys("\u{4}");
     assert_eq!(screen.end().0, 0);
     let mut screen = bed.screen(&["--mode", "ask"]);
@@ -174,7 +170,7 @@ fn a_file_that_other_programs_run_is_named_on_the_terminal_and_changes_only_afte
     let mut screen = Terminal::start(&bed.command(&["--yes"]), (200, 40));
     screen.wait_for("agent>");
     screen.keys("write the tasks\r");
-    let shown = screen.wait_for("Change this file? [y] yes, in this conversation, [n] no:");
+    let shown = screen.wait_for("Change this file? [y] yes, for this conversation, [n] no:");
     let named = format!("other programs run or obey {}", file.display());
     assert!(shown.contains(&named) && shown.contains("first") && !shown.contains("Run this?"), "{shown}");
     screen.keys("n\r");
@@ -255,7 +251,7 @@ fn messages_are_written_with_all_that_a_line_editor_has() {
     bed.desk.write("other.ipynb", bed.desk.text("nb.ipynb"));
     let mut screen = bed.screen(&["--mode", "ask"]);
     screen.wait_for("ask>");
-    // Commands, notebooks and tools are completed; keys move and change what is written.
+    // Commands, notebooks and tools are completed; keys move the cursor and edit the text.
     screen.keys("/m\t ag\t\r");
     screen.wait_for("agent>");
     screen.keys("/mode ask\r");
@@ -269,7 +265,7 @@ fn messages_are_written_with_all_that_a_line_editor_has() {
     assert!(!shown.contains("#getNotebookCells"), "what could have been meant is gone:\n{shown}");
     let said = "look at @other.ipynb with #getCellOutputs\\nin two lines";
     assert!(bed.sent().contains(said), "{}", bed.sent());
-    // What is typed while an answer comes waits for its end.
+    // Input typed during an answer waits for its end.
     screen.wait("the end", |shown| shown.trim_end().ends_with("ask>"));
     screen.keys("again\r");
     screen.wait_for("Two");
@@ -278,12 +274,12 @@ fn messages_are_written_with_all_that_a_line_editor_has() {
     screen.wait_for("ask> thr");
     screen.keys("ee\r");
     screen.wait_for("Three.");
-    // An interrupt drops what was begun, and leaves nobody out in the cold.
+    // An interrupt drops the current input and prints a hint.
     screen.wait("the end", |shown| shown.trim_end().ends_with("ask>"));
     screen.keys("begun");
     screen.wait_for("ask> begun");
     screen.keys("\u{3}\u{3}");
-    screen.wait_for("Ctrl-D leaves");
+    screen.wait_for("press Ctrl-D to quit");
     screen.keys("\u{4}");
     let (exit, ended) = screen.end();
     assert_eq!(exit, 0, "{}", ended.raw);
@@ -340,7 +336,7 @@ fn ctrl_c_withdraws_a_message_that_waits_and_the_other_answer_goes_on() {
     first.keys("one\r");
     first.wait_for("First");
     second.keys("two\r");
-    second.wait_for("yours comes after it");
+    second.wait_for("yours is next");
     second.wait_for("First");
     second.keys("\u{3}");
     second.wait("the prompt again", |shown| {
@@ -348,7 +344,7 @@ fn ctrl_c_withdraws_a_message_that_waits_and_the_other_answer_goes_on() {
     });
     // The same where one message is sent by a command.
     let mut third = bed.screen(&["three"]);
-    third.wait_for("place 1 in the queue");
+    third.wait_for("position 1 in the queue");
     third.keys("\u{3}");
     let (exit, ended) = third.end();
     assert_eq!(exit, 130, "{}", ended.raw);
@@ -375,7 +371,7 @@ fn what_answers_left_running_is_interrupted_by_a_word() {
     let mut screen = bed.screen(&["--yes"]);
     screen.wait_for("agent>");
     screen.keys("/stop\r");
-    screen.wait_for("nothing that an answer has begun still runs");
+    screen.wait_for("no code from an answer is running");
     screen.keys("run it\r");
     wait_until("the code runs", || begun.exists());
     screen.keys("\u{3}");

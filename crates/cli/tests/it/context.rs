@@ -127,7 +127,7 @@ fn what_an_editor_reports_to_the_host_is_what_is_told() {
     let prompt = desk.json(&["prompt", "--mode", "ask"]);
     assert_eq!(prompt["notebookMode"], true);
     assert!(prompt["prompt"].as_str().unwrap().contains("x + 1"));
-    // Flags go before what was reported, and cells that are named have to be there.
+    // Flags take precedence over the report, and named cells must exist.
     assert_eq!(desk.json(&["context", "--active", "nb.ipynb"]), json!({ "notebookMode": false }));
     assert!(desk.run(&["context", "--select", "9"]).refused(2).contains("cell 9 does not exist"));
     assert_eq!(desk.json(&["editor"])["notebookMode"], true);
@@ -161,7 +161,7 @@ fn what_is_told_has_marks_in_place_of_credentials_as_for_every_agent() {
     check("no host");
     desk.json(&["serve", "--background"]);
     check("a host");
-    // Who has switched it off sees what agents see then.
+    // With redaction off, the output is that for agents.
     std::fs::write(desk.state().join("config.toml"), "[tools]\nredact = false\n").unwrap();
     for words in all {
         assert!(told(words).contains(&token), "{words:?}");

@@ -1,4 +1,4 @@
-//! The whole corpus through the binary: what was read and written back is the same file.
+//! The whole corpus through the binary: reading and writing back gives the same file.
 
 use crate::desk::Desk;
 

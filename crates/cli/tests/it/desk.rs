@@ -18,7 +18,7 @@ pub(crate) struct Desk {
     written: AtomicU64,
 }
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) exit: i32,
@@ -126,7 +126,7 @@ impl Desk {
 
 impl Drop for Desk {
     fn drop(&mut self) {
-        // Also when the test fails: a host outlives those who start it.
+        // Also when the test fails: a host outlives its starter.
         if self.state().join("run").join("host.json").exists() {
             let _ = self.command(&["stop"]).output();
         }
@@ -163,7 +163,7 @@ impl Ran {
         }
     }
 
-    /// What a command printed that must do it and have nothing else to say.
+    /// The output of a command that must succeed without notices.
     #[track_caller]
     pub(crate) fn ok(self) -> String {
         assert_eq!((self.exit, self.err.as_str()), (0, ""), "{}", String::from_utf8_lossy(&self.out));
@@ -176,7 +176,7 @@ impl Ran {
         serde_json::from_str(&self.ok()).unwrap()
     }
 
-    /// What a command said that must fail, and print nothing.
+    /// The error of a command that must fail and print nothing else.
     #[track_caller]
     pub(crate) fn refused(self, exit: i32) -> String {
         assert_eq!(self.exit, exit, "{}", self.err);

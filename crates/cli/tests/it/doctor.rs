@@ -1,4 +1,4 @@
-//! `cellist doctor`: each fault, caused, with the line that tells of it and what to do.
+//! `cellist doctor`: causes each fault and checks its line and hint.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -61,7 +61,7 @@ fn where_nothing_is_wrong_every_line_is_well() {
     );
     let mut command = desk.command(&["doctor"]);
     let text = desk.run_marked(command.env("VIRTUAL_ENV", &environment)).ok();
-    assert!(text.contains("✓ runner       works on "), "{text}");
+    assert!(text.contains("✓ runner       works with "), "{text}");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_missing_python() {
         command.env("PATH", desk.path());
     });
     assert_eq!(exit, 3);
-    assert_failed(&json, "python", "none was found", "install Python 3.8 or newer");
+    assert_failed(&json, "python", "not found", "install Python 3.8 or newer");
 }
 
 #[test]
@@ -126,13 +126,8 @@ fn kernels_that_cannot_be_started_or_read() {
         command.env("JUPYTER_PATH", desk.path().join("jupyter"));
     });
     assert_eq!(exit, 1);
-    assert_failed(&json, "kernel", "ir starts with `no-such-program`", "install R, or remove");
-    assert_failed(
-        &json,
-        "kernel",
-        "torn/kernel.json is not a kernelspec",
-        "install the kernel anew, or remove",
-    );
+    assert_failed(&json, "kernel", "ir: its program `no-such-program`", "install R, or remove");
+    assert_failed(&json, "kernel", "torn/kernel.json is not a kernelspec", "reinstall the kernel, or remove");
 }
 
 #[test]
@@ -153,7 +148,7 @@ fn a_state_folder_that_cannot_be_written() {
         command.env("CELLIST_HOME", file.join("below"));
     });
     assert_eq!(exit, 1);
-    assert_failed(&json, "state", "cannot be written to", "set CELLIST_HOME");
+    assert_failed(&json, "state", "cannot write to", "set CELLIST_HOME");
 }
 
 #[test]
@@ -165,7 +160,7 @@ fn a_folder_that_is_gone() {
     let script = format!("cd gone && rmdir ../gone && exec {} doctor --json", env!("CARGO_BIN_EXE_cellist"));
     let ran = desk.run_marked(command.args(["-c", &script]));
     let json: Value = serde_json::from_slice(&ran.out).unwrap();
-    assert_failed(&json, "folder", "does not exist any more", "change to a folder that exists");
+    assert_failed(&json, "folder", "no longer exists", "change to an existing folder");
 }
 
 #[test]

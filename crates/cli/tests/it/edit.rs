@@ -44,7 +44,7 @@ fn what_is_not_there_once_is_refused_and_shown() {
     "#);
     assert_snapshot!(edit(&desk, "", "a").refused(2), @r#"
     error: nb.ipynb: the text to replace is empty
-    hint: an empty old text fits only a notebook that has no cells
+    hint: an empty old piece matches only an empty or missing notebook
     "#);
     assert_snapshot!(edit(&desk, "# %% [code] cell:1", "# %% [coed] cell:1").refused(2), @r#"
     error: nb.ipynb: line 4: `# %% [coed] cell:1` is not a cell marker

@@ -1,4 +1,4 @@
-//! `cellist exec` on real kernels, and what stands in the way of one.
+//! `cellist exec` on real kernels, and its failures.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -182,7 +182,7 @@ fn a_folder_that_is_gone_is_named() {
     let script = format!("cd gone && rmdir ../gone && exec {} exec 1", env!("CARGO_BIN_EXE_cellist"));
     let ran = Ran::of(command.args(["-c", &script]));
     let refused = ran.refused(2);
-    assert!(refused.contains("the current folder does not exist any more"), "{refused}");
+    assert!(refused.contains("the current folder no longer exists"), "{refused}");
     assert!(refused.contains("--cwd"), "{refused}");
 }
 
@@ -314,7 +314,7 @@ fn a_users_own_module_is_loaded_and_a_folders_is_not() {
     }
 }
 
-/// A kernel that somebody else started.
+/// A kernel that another program started.
 struct Foreign(std::process::Child);
 
 impl Foreign {

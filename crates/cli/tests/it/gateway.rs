@@ -79,7 +79,7 @@ fn a_notebook_runs_in_the_kernel_that_its_jupyter_server_has_for_it() {
     };
     let (url, path) = (server.url(), notebook.to_str().unwrap());
     run(&desk, &["run", path, "--join", "--gateway", &url], token).ok();
-    // It goes on, with what the cell left.
+    // It keeps running, with the state of the cell.
     let report =
         run(&desk, &["exec", "kept + 1", "--json", "--gateway", &url, "--kernel-id", id], token).json();
     assert_eq!(report["text"], "8\n");
@@ -112,7 +112,7 @@ impl Shared {
         self.run(&["gateway", "--json"]).json()["gateways"].as_array().unwrap().clone()
     }
 
-    /// What the gateway said of itself.
+    /// The gateway's own record.
     fn entry(&self) -> PathBuf {
         let mut folders = std::fs::read_dir(self.desk.state().join("gateway")).unwrap();
         folders.next().unwrap().unwrap().path().join("gateway.json")
@@ -166,7 +166,7 @@ fn a_gateway_that_is_gone_or_cannot_be_found_is_replaced() {
     let killed = Command::new("kill").args(["-9", &first.to_string()]).status().unwrap();
     assert!(killed.success());
     let words = std::fs::read_to_string(shared.entry()).unwrap();
-    // Its process is somebody else's by now.
+    // Its process id belongs to another program by now.
     let reused = words.replace(&first.to_string(), &std::process::id().to_string());
     std::fs::write(shared.entry(), reused).unwrap();
     assert_eq!(shared.exec().exit, 0);

@@ -51,7 +51,7 @@ fn branches(desk: &Desk, main: &[&str], side: &[&str]) {
 fn setting_up_says_what_it_did_and_does_it_once() {
     let desk = Desk::new();
     assert_snapshot!(desk.run(&["git-setup"]).refused(2), @r#"
-    error: this folder is not in a git repository
+    error: the current folder is not in a git repository
     hint: run `git init` first, or pass --global
     "#);
     git(&desk, "init -q -b main").ok();
@@ -153,7 +153,7 @@ fn git_diff_goes_on_where_a_side_is_no_notebook() {
     assert!(shown.contains("+<<<<<<< ours\n"), "{shown}");
     assert_eq!(git(&desk, "diff --no-ext-diff").exit, 0);
     desk.write("nb.ipynb", [&bytes[..], b"\n"].concat());
-    assert!(git(&desk, "diff").ok().ends_with("only the layout of the file differs\n"));
+    assert!(git(&desk, "diff").ok().ends_with("only the formatting of the file differs\n"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Help: what each command says of itself.
+//! The help of each command.
 
 use insta::assert_snapshot;
 
@@ -73,66 +73,67 @@ fn every_command_has_help_with_examples_that_fits_a_terminal() {
 fn the_first_page_shows_what_there_is() {
     let desk = Desk::new();
     assert_snapshot!(desk.run(&["-h"]).ok(), @"
-    Notebooks on the command line: run, read, change, compare and merge them, and
-    lose nothing
+    Run, read, edit, diff and merge Jupyter notebooks, with live sessions shared by
+    people and agents
 
     Usage: cellist [OPTIONS] <COMMAND>
 
     Commands:
-      open         Open a notebook in the browser, beside agents that work in it
+      open         Open a notebook in the browser
       run          Run a notebook's cells in order and save their outputs
-      exec         Run a piece of code, on a new kernel or in a session
-      repl         Type code and run it, in a session that others may use too
-      view         Look at a notebook on the screen, as it is now
-      chat         Talk with a model about a notebook
-      sessions     List the sessions of the host, and interrupt or end them
-      artifact     List and read artifacts: outputs in full, where a result was cut
+      exec         Run code on a new kernel or in a session
+      repl         Start an interactive prompt in a session
+      view         Show a notebook in the terminal and follow changes live
+      chat         Chat with a model about a notebook
+      sessions     List, interrupt, restart or stop the host's kernel sessions
+      artifact     List and read artifacts: the full output of truncated results
       read         Print a notebook as cell-marked text, or any other file
-      write        Make a notebook as a cell-marked text says
+      write        Write a notebook from cell-marked text
       edit         Replace one exact piece of a notebook's text
-      new          Make an empty notebook
+      new          Create an empty notebook
       cell         Change cells: edit, insert, delete, move, retype, clear, batch
-      history      Show who did what to a notebook, the newest first
-      undo         Take back the last change of a notebook, or a whole turn
-      diff         Show what is different between two notebooks, cell by cell
-      merge        Put two versions of a notebook together
-      git-setup    Let git compare and merge notebooks by cells
-      kernels      List what can run code: Pythons and Jupyter kernels
-      editor       Report what is in front of a person, for agents to work on
-      gateway      Show, start or stop the Jupyter gateway that is shared between
-                   processes
-      context      Show what an agent is told about a notebook
-      prompt       Show the instructions that a model gets for a notebook
-      mcp          Serve the tools for agents over MCP, on standard input and
-                   output or over HTTP
-      serve        Be the host, which keeps sessions for all terminals and programs
-      status       Tell whether the host is running, and what it keeps
-      revoke       End the access of a browser to the page
-      stop         End the host, with all sessions that it keeps
-      settings     List all settings, their values, and where each comes from
-      trust        Trust what the .cellist of a folder holds
-      doctor       Check all that running code depends on, and say what to do
-      completions  Print a completion script for a shell
+      history      Show the recorded changes to a notebook and their authors,
+                   newest first
+      undo         Undo the last change to a notebook, or a whole turn
+      diff         Show the differences between two notebooks, cell by cell
+      merge        Merge two versions of a notebook (three-way, by cell)
+      git-setup    Make git diff and merge notebooks by cell
+      kernels      List the Pythons and Jupyter kernels that can run code
+      editor       Tell agents which notebook is active in your editor
+      gateway      Show, start or stop the shared Jupyter gateway
+      context      Show the notebook context that agents receive
+      prompt       Show the instructions that a model receives for a notebook
+      mcp          Serve tools for agents over MCP, on standard input and output or
+                   over HTTP
+      serve        Run the host, which keeps sessions for all terminals and
+                   programs
+      status       Show whether the host is running, with its sessions and clients
+      revoke       Sign a browser out of the page
+      stop         Stop the host and all its sessions
+      settings     List all settings, their values and their sources
+      trust        Trust the .cellist folder of a project
+      doctor       Check everything needed to run code, and suggest fixes
+      completions  Print a shell completion script
       man          Print a manual page, or write all of them to a folder
       help         Print this message or the help of the given subcommand(s)
 
     Options:
-          --json     Print one JSON object, for errors too
+          --json     Print one JSON object, also for errors
       -h, --help     Print help (see more with '--help')
       -V, --version  Print version
 
     Examples:
-      cellist open nb.ipynb          in the browser, beside agents
-      cellist chat nb.ipynb          with a model, on the terminal
-      cellist run nb.ipynb           its cells, with their outputs saved
-      cellist exec 'print(6 * 7)'    code alone
-      cellist read nb.ipynb          a notebook as text
+      cellist open nb.ipynb          open in the browser
+      cellist chat nb.ipynb          chat with a model in the terminal
+      cellist run nb.ipynb           run all cells and save their outputs
+      cellist exec 'print(6 * 7)'    run a piece of code
+      cellist read nb.ipynb          print as text
       cellist read nb.ipynb > t; cellist write nb.ipynb t
       cellist cell insert nb.ipynb end --source 'print(1)'
       cellist diff old.ipynb new.ipynb
 
-    State is kept in ~/.cellist, or where CELLIST_HOME says.
-    CELLIST_AGENT=NAME marks changes as an agent's, for review and undo.
+    State is stored in ~/.cellist; set CELLIST_HOME to change that.
+    Set CELLIST_AGENT=NAME to attribute changes to an agent, for review and undo.
     ");
     assert_eq!(desk.run(&[]).exit, 2);
     assert_eq!(desk.run(&["--version"]).ok(), concat!("cellist ", env!("CARGO_PKG_VERSION"), "\n"));
@@ -144,72 +145,73 @@ fn the_help_of_single_commands() {
     assert_snapshot!(desk.run(&["read", "--help"]).ok(), @r"
     Print a notebook as cell-marked text, or any other file
 
-    Each cell begins with a marker line such as `# %% [code] cell:3`, which is
-    followed by its source. `cellist write` takes this text back. What was read is
-    remembered, so that a later change can be merged with what others did to the
-    file meanwhile: --json shows the revision to name with --base.
+    Each cell starts with a marker line such as `# %% [code] cell:3`, followed by
+    its source. `cellist write` accepts this text. The revision that was read is
+    remembered, so a later write can be merged with changes made in the meantime;
+    --json prints the revision for --base.
 
     Usage: cellist read [OPTIONS] <PATH[:SELECTOR|#CELL]>
 
     Arguments:
       <PATH[:SELECTOR|#CELL]>
-              A file or an artifact, and behind it what part is wanted: :LINES,
-              :raw or #CELL
+              A file or an artifact; append :LINES, :raw or #CELL to select a part
 
     Options:
           --outputs
-              Show outputs below their cells, cut where they are long; `write` does
-              not take this view
+              Show outputs below their cells, truncated if long; `write` rejects
+              this text
 
           --standalone
-              Use the file, even if the host has the notebook open
+              Use the file even if the notebook is open in the host
 
           --json
-              Print one JSON object, for errors too
+              Print one JSON object, also for errors
 
       -h, --help
               Print help (see a summary with '-h')
 
     Examples:
       cellist read nb.ipynb               all cells
-      cellist read nb.ipynb:12-40         some lines of that text
-      cellist read nb.ipynb:5-9,30-       several ranges, the last to the end
+      cellist read nb.ipynb:12-40         a range of lines
+      cellist read nb.ipynb:5-9,30-       several ranges; the last is open
       cellist read nb.ipynb#1a2b3c4d      one cell, by id or index
       cellist read nb.ipynb:raw           the JSON of the file
-      cellist read --outputs nb.ipynb     what the cells printed and showed, too
-      cellist read artifact://4t7wq2zn    all that code printed; :100-200 works too
+      cellist read --outputs nb.ipynb     cells with their outputs
+      cellist read artifact://4t7wq2zn    an artifact; :100-200 selects lines
     ");
     assert_snapshot!(desk.run(&["write", "--help"]).ok(), @r"
-    Make a notebook as a cell-marked text says
+    Write a notebook from cell-marked text
 
-    The text is what `cellist read` prints. A marker that names a cell (`cell:3`)
-    keeps that cell with all it has, and gives it the source below; a marker
-    without a number makes a new cell; cells that are not named are deleted; the
-    order is that of the text. Text that was not changed leaves the file as it is,
-    byte for byte. A notebook that does not exist is made.
+    The text has the format that `cellist read` prints. A marker with a number
+    (`cell:3`) keeps that cell and gives it the source below. A marker without a
+    number adds a cell. Cells without a marker are deleted. The order of the text
+    becomes the order of the cells.
 
-    With --base, text that was made from an older revision is merged with what
-    happened to the file since. Without it, a file that changed since it was last
-    read is left alone and the exit status is 4.
+    Unchanged text leaves the file unchanged, byte for byte. A notebook that does
+    not exist is created.
+
+    With --base, text based on an older revision is merged with later changes to
+    the file. Without it, a file that changed since it was last read is not
+    written, and the exit status is 4.
 
     Usage: cellist write [OPTIONS] <NB[:raw]> [FILE]
 
     Arguments:
       <NB[:raw]>
-              The notebook; with :raw behind it, its JSON
+              The notebook; append :raw for its JSON
 
       [FILE]
-              The text; without it, or with -, standard input
+              A file with the text; by default, or with -, standard input
 
     Options:
           --base <REV>
-              The revision that the text was made from
+              The revision that the text is based on
 
           --standalone
-              Use the file, even if the host has the notebook open
+              Use the file even if the notebook is open in the host
 
           --json
-              Print one JSON object, for errors too
+              Print one JSON object, also for errors
 
       -h, --help
               Print help (see a summary with '-h')
@@ -217,7 +219,7 @@ fn the_help_of_single_commands() {
     Examples:
       cellist read nb.ipynb > t && $EDITOR t && cellist write nb.ipynb t
       printf '# %%%% [code]\nprint(1)\n' | cellist write new.ipynb
-      cellist write nb.ipynb:raw nb.json     # the JSON, which must be a notebook
+      cellist write nb.ipynb:raw nb.json     # replace the JSON
     ");
     assert_snapshot!(desk.run(&["edit", "-h"]).ok(), @r#"
     Replace one exact piece of a notebook's text
@@ -225,17 +227,17 @@ fn the_help_of_single_commands() {
     Usage: cellist edit [OPTIONS] <NB[:raw]>
 
     Arguments:
-      <NB[:raw]>  The notebook; with :raw behind it, its JSON
+      <NB[:raw]>  The notebook; append :raw for its JSON
 
     Options:
           --old <TEXT>       The piece to replace
-          --new <TEXT>       What to put there
-          --old-file <FILE>  A file with the piece to replace
-          --new-file <FILE>  A file with what to put there
-          --base <REV>       The revision that the edit was made for; a file that
-                             changed since is merged with
-          --standalone       Use the file, even if the host has the notebook open
-          --json             Print one JSON object, for errors too
+          --new <TEXT>       The replacement
+          --old-file <FILE>  Read the piece to replace from a file
+          --new-file <FILE>  Read the replacement from a file
+          --base <REV>       The revision that the edit is based on; later changes
+                             are merged
+          --standalone       Use the file even if the notebook is open in the host
+          --json             Print one JSON object, also for errors
       -h, --help             Print help (see more with '--help')
 
     Examples:
@@ -251,42 +253,42 @@ fn the_help_of_single_commands() {
     Commands:
       edit    Replace the source of a cell; its type, metadata, attachments and
               outputs stay
-      insert  Put a new cell before the one at INDEX
-      delete  Take cells out; indexes are those before any is gone
-      move    Let a cell stand at INDEX afterwards
-      retype  Change the type of a cell; what is no longer code loses its outputs
-      clear   Take the outputs and execution counts off cells, or off all of them
-      batch   Make several changes as one: all of them, or on an error none
+      insert  Insert a new cell before the one at INDEX
+      delete  Delete cells; indexes refer to the notebook before the deletion
+      move    Move a cell to INDEX
+      retype  Change the type of a cell; a code cell that becomes another type
+              loses its outputs
+      clear   Clear the outputs and execution counts of cells, by default of all
+      batch   Apply several operations at once; if one fails, none is applied
       help    Print this message or the help of the given subcommand(s)
 
     Options:
-          --json  Print one JSON object, for errors too
+          --json  Print one JSON object, also for errors
       -h, --help  Print help (see more with '--help')
 
     Examples:
       cellist cell insert nb.ipynb 0 --type markdown --source '# Title'
       cellist cell edit nb.ipynb 1a2b3c4d --file cell.py
-      cellist cell delete nb.ipynb 3 -1              # the last cell, too
+      cellist cell delete nb.ipynb 3 -1              # cell 3 and the last cell
     ");
     assert_snapshot!(desk.run(&["cell", "insert", "-h"]).ok(), @r"
-    Put a new cell before the one at INDEX
+    Insert a new cell before the one at INDEX
 
     Usage: cellist cell insert [OPTIONS] <NB> <INDEX>
 
     Arguments:
       <NB>     The notebook
-      <INDEX>  Where: 0 to the number of cells, or `end`
+      <INDEX>  The index of the new cell, or `end`
 
     Options:
-          --type <TYPE>    The type: code, markdown or raw [default: code]
-          --source <TEXT>  The source, exactly
-          --file <FILE>    A file with the source, or - for standard input, which
-                           is read without --source and --file too; one newline at
-                           the very end is dropped
-          --base <REV>     The revision that the change was made for; a file that
-                           changed since is merged with
-          --standalone     Use the file, even if the host has the notebook open
-          --json           Print one JSON object, for errors too
+          --type <TYPE>    The cell type: code, markdown or raw [default: code]
+          --source <TEXT>  The source, verbatim
+          --file <FILE>    A file with the source, or - for standard input (the
+                           default); one final newline is dropped
+          --base <REV>     The revision that the change is based on; later changes
+                           are merged
+          --standalone     Use the file even if the notebook is open in the host
+          --json           Print one JSON object, also for errors
       -h, --help           Print help
 
     Examples:
@@ -294,12 +296,12 @@ fn the_help_of_single_commands() {
       cellist cell insert nb.ipynb end < cell.py
     ");
     assert_snapshot!(desk.run(&["cell", "batch", "--help"]).ok(), @r#"
-    Make several changes as one: all of them, or on an error none
+    Apply several operations at once; if one fails, none is applied
 
     Takes a JSON array of operations. An operation is an object with `action`
-    (edit, insert, delete, move, retype, clear) and what that needs: `cell` (index
-    or id), `index`, `type`, `source`. Indexes are those before the whole batch; a
-    move names the index afterwards.
+    (edit, insert, delete, move, retype, clear) and the fields of that action:
+    `cell` (index or id), `index`, `type`, `source`. Indexes refer to the notebook
+    before the batch; the target index of a move refers to the notebook after it.
 
     Usage: cellist cell batch [OPTIONS] <NB> [FILE]
 
@@ -308,18 +310,17 @@ fn the_help_of_single_commands() {
               The notebook
 
       [FILE]
-              The operations; without it, or with -, standard input
+              A file with the operations; by default, or with -, standard input
 
     Options:
           --base <REV>
-              The revision that the change was made for; a file that changed since
-              is merged with
+              The revision that the change is based on; later changes are merged
 
           --standalone
-              Use the file, even if the host has the notebook open
+              Use the file even if the notebook is open in the host
 
           --json
-              Print one JSON object, for errors too
+              Print one JSON object, also for errors
 
       -h, --help
               Print help (see a summary with '-h')
@@ -332,18 +333,18 @@ fn the_help_of_single_commands() {
              nb.ipynb
     "#);
     assert_snapshot!(desk.run(&["diff", "-h"]).ok(), @r"
-    Show what is different between two notebooks, cell by cell
+    Show the differences between two notebooks, cell by cell
 
     Usage: cellist diff [OPTIONS] <A> <B>
 
     Arguments:
-      [A]  The older notebook; /dev/null stands for none
-      [B]  The newer notebook; /dev/null stands for none
+      [A]  The older notebook; /dev/null for an empty one
+      [B]  The newer notebook; /dev/null for an empty one
 
     Options:
-          --color <WHEN>  When to colour [default: auto] [possible values: auto,
-                          always, never]
-          --json          Print one JSON object, for errors too
+          --color <WHEN>  When to use colour [default: auto] [possible values:
+                          auto, always, never]
+          --json          Print one JSON object, also for errors
       -h, --help          Print help (see more with '--help')
 
     Examples:
@@ -352,39 +353,39 @@ fn the_help_of_single_commands() {
       cellist git-setup     # and then: git diff, git log -p, git show
     ");
     assert_snapshot!(desk.run(&["merge", "--help"]).ok(), @r"
-    Put two versions of a notebook together
+    Merge two versions of a notebook (three-way, by cell)
 
-    Changes of different cells both survive, and so do changes of different lines
-    of one cell. Where both sides changed the same lines, nothing is written, both
-    versions are shown and the exit status is 4; with --mark, the merged notebook
-    holds both versions between conflict markers in the cell's source, and is still
-    a valid notebook.
+    Changes to different cells, and to different lines of one cell, are both kept.
+    If both sides changed the same lines, both versions are shown, nothing is
+    written, and the exit status is 4. With --mark, the merged notebook contains
+    both versions between conflict markers in the cell's source and remains a valid
+    notebook.
 
     Usage: cellist merge [OPTIONS] <BASE> <OURS> <THEIRS>
 
     Arguments:
       <BASE>
-              What both began with
+              The common ancestor
 
       <OURS>
-              One version; its outputs and metadata win where both changed them
+              One version; its outputs and metadata win if both sides changed them
 
       <THEIRS>
               The other version
 
     Options:
       -o, --output <OUT>
-              Where to write; without it, standard output
+              Write to this file instead of standard output
 
           --mark
-              On a conflict, keep both versions between markers
+              On a conflict, write both versions between markers
 
           --driver
-              Be git's merge driver: write to OURS, with markers on a conflict, and
-              then exit with 1
+              Act as git's merge driver: write to OURS; on a conflict, write
+              markers and exit with 1
 
           --json
-              Print one JSON object, for errors too
+              Print one JSON object, also for errors
 
       -h, --help
               Print help (see a summary with '-h')
@@ -395,33 +396,35 @@ fn the_help_of_single_commands() {
       cellist git-setup     # and then: git merge, git rebase, git stash pop
     ");
     assert_snapshot!(desk.run(&["git-setup", "--help"]).ok(), @r"
-    Let git compare and merge notebooks by cells
+    Make git diff and merge notebooks by cell
 
-    Afterwards `git diff` shows notebooks as `cellist diff` does, `git log -p` and
-    `git show` show their text, and `git merge` merges them as `cellist merge`
-    does: a conflict leaves markers in the source of the cell, in a notebook that
-    still opens. Sets diff.cellist and merge.cellist in git's configuration and
-    adds a line to .gitattributes; whoever has no cellist set up is not disturbed
-    by that line. Doing it again changes nothing.
+    Afterwards `git diff` shows notebooks like `cellist diff`, `git log -p` and
+    `git show` show their text, and `git merge` merges them like `cellist merge`. A
+    conflict leaves markers in the source of the cell, and the notebook still
+    opens.
+
+    Sets diff.cellist and merge.cellist in git's configuration and adds a line to
+    .gitattributes. The line has no effect for collaborators without cellist.
+    Running the command again changes nothing.
 
     Usage: cellist git-setup [OPTIONS]
 
     Options:
           --global
-              For all repositories of this user
+              Apply to all your repositories
 
           --remove
-              Take it back
+              Remove the configuration
 
           --json
-              Print one JSON object, for errors too
+              Print one JSON object, also for errors
 
       -h, --help
               Print help (see a summary with '-h')
 
     Examples:
       cellist git-setup                              # in this repository
-      cellist git-setup --global                     # for all of yours
+      cellist git-setup --global                     # in all your repositories
       cellist git-setup --remove
     ");
 }

@@ -13,7 +13,7 @@ fn deeds(desk: &Desk) -> Vec<Value> {
 fn what_commands_did_is_told_and_taken_back_one_by_one() {
     let desk = Desk::with(&["one", "two", "three"]);
     let before = desk.read("nb.ipynb");
-    assert!(desk.run(&["history", "nb.ipynb"]).all().starts_with("Nothing is known of changes to nb.ipynb."));
+    assert!(desk.run(&["history", "nb.ipynb"]).all().starts_with("No recorded changes to nb.ipynb."));
     desk.run(&["cell", "edit", "nb.ipynb", "a", "--source", "ONE"]);
     desk.run(&["cell", "delete", "nb.ipynb", "b"]);
     desk.run(&["edit", "nb.ipynb", "--old", "three", "--new", "3"]);

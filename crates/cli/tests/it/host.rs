@@ -1,4 +1,4 @@
-//! The host in the background: how it starts, that there is one, what it holds of others, and what stands in its way.
+//! The host in the background: its start, its uniqueness, its state for other clients, and its failures.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

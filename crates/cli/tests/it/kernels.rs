@@ -1,4 +1,4 @@
-//! `cellist kernels`: what can run code, and why something cannot.
+//! `cellist kernels`: usable kernels, and the faults of the others.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -38,7 +38,7 @@ fn pythons_and_kernels_are_listed_with_the_reason_why_one_cannot_be_used() {
         kernels.iter().find(|kernel| kernel["name"] == name).unwrap().clone()
     };
     assert_eq!(kernel("good")["usable"], true);
-    assert!(kernel("lost")["reason"].as_str().unwrap().contains("`no-such-program`, which is not there"));
+    assert!(kernel("lost")["reason"].as_str().unwrap().contains("`no-such-program` does not exist"));
     assert!(kernel("torn")["reason"].as_str().unwrap().contains("is not a kernelspec"));
     assert!(kernel("torn")["hint"].as_str().unwrap().contains("remove"));
 

@@ -1,4 +1,4 @@
-//! The binary from outside: what each command prints, how it exits, and what it leaves in the file.
+//! The binary from outside: output, exit status and changes to files of each command.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say where")]
 mod artifact;

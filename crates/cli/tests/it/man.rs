@@ -32,5 +32,5 @@ fn a_page_is_printed_and_a_command_that_is_none_is_refused() {
     let page = desk.run(&["man", "run"]).ok();
     assert!(page.contains(".TH cellist-run 1") && page.contains("\\-\\-allow\\-errors"), "{page}");
     assert!(desk.run(&["man"]).ok().contains("cellist\\-run"), "the commands are listed");
-    assert!(desk.run(&["man", "nope"]).refused(2).contains("there is no command nope"));
+    assert!(desk.run(&["man", "nope"]).refused(2).contains("no such command: nope"));
 }

@@ -37,7 +37,7 @@ fn a_conflict_shows_both_versions_and_writes_nothing() {
     ours
     --- the other side [code]
     theirs
-    hint: pass --mark to get a notebook that holds both versions between conflict markers
+    hint: pass --mark to write both versions between conflict markers
     "#);
     assert!(!desk.path().join("nb.ipynb").exists());
 }
@@ -65,6 +65,6 @@ fn a_cell_that_one_side_deleted_and_the_other_changed_is_a_conflict() {
     --- this side: deleted
     --- the other side [code]
     Y
-    hint: pass --mark to get a notebook that holds both versions between conflict markers
+    hint: pass --mark to write both versions between conflict markers
     "#);
 }

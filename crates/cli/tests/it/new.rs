@@ -8,7 +8,7 @@ use crate::desk::Desk;
 #[test]
 fn an_empty_notebook_is_made_and_a_file_that_exists_is_left_alone() {
     let desk = Desk::new();
-    assert_snapshot!(desk.run(&["new", "nb.ipynb"]).ok(), @"Made nb.ipynb: an empty notebook of format 4.5");
+    assert_snapshot!(desk.run(&["new", "nb.ipynb"]).ok(), @"Created nb.ipynb: an empty notebook of format 4.5");
     assert_snapshot!(desk.text("nb.ipynb"), @r#"
     {
      "cells": [],
@@ -40,8 +40,8 @@ fn programs_are_told_the_revision() {
 #[test]
 fn a_notebook_has_a_notebooks_name_and_a_folder_that_exists() {
     let desk = Desk::new();
-    assert_snapshot!(desk.run(&["new", "notes.txt"]).refused(2), @"error: notes.txt: the name of a notebook ends in .ipynb");
-    assert_snapshot!(desk.run(&["new", ".ipynb"]).refused(2), @"error: .ipynb: the name of a notebook has something before .ipynb");
+    assert_snapshot!(desk.run(&["new", "notes.txt"]).refused(2), @"error: notes.txt: a notebook's name must end in .ipynb");
+    assert_snapshot!(desk.run(&["new", ".ipynb"]).refused(2), @"error: .ipynb: missing file name before .ipynb");
     assert_snapshot!(desk.run(&["new", "no/nb.ipynb"]).refused(2), @r#"
     error: no/nb.ipynb: the folder no does not exist
     hint: make the folder first

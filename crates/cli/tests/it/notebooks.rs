@@ -1,4 +1,4 @@
-//! Commands on a notebook that someone has open in the host: they go through it, and say what they say of a file.
+//! Commands on a notebook that is open in the host: they go through the host and print the same as for a file.
 
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::desk::Desk;
 /// Longer than anything takes on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// Someone who has `nb.ipynb` open.
+/// A client that has `nb.ipynb` open.
 pub(crate) struct Page {
     runtime: Runtime,
     client: HostClient,
@@ -101,7 +101,7 @@ impl Page {
     }
 }
 
-/// What a command tells, without what two notebooks never have in common.
+/// The output of a command, without values that differ between any two notebooks.
 fn told(desk: &Desk, arguments: &[&str]) -> (i32, Value) {
     let ran = desk.run(&[arguments, &["--json"]].concat());
     let mut told: Value = serde_json::from_slice(&ran.out).unwrap();
@@ -227,12 +227,12 @@ fn the_json_of_an_open_notebook_is_changed_through_it_and_loses_nobodys_edit() {
         page.state().content.0.cells().iter().map(|cell| cell.id().to_string()).collect();
     assert_eq!(cells, ["a", "b"]);
 
-    // What is typed and not saved yet is what the edit is made on.
+    // The edit applies to unsaved input too.
     page.type_into("a", "typed");
     desk.run(&["edit", "nb.ipynb:raw", "--old", "TWO", "--new", "2"]).ok();
     assert_eq!(desk.sources(), ["typed", "2"]);
 
-    // A file made from what was read before somebody typed is refused.
+    // A file based on a revision before the typing is refused.
     let read = desk.run(&["read", "nb.ipynb:raw"]).ok();
     let base = desk.revision();
     page.type_into("b", "later");

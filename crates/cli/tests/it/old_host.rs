@@ -66,7 +66,7 @@ fn an_older_host_that_keeps_nothing_makes_room_for_a_new_one() {
     let desk = Desk::new();
     let old = OldHost::new(&desk, &json!({}));
     let told = desk.run(&["status"]).ok();
-    let versions = format!("0.0.1, where this command is {}", env!("CARGO_PKG_VERSION"));
+    let versions = format!("0.0.1 (this command is {})", env!("CARGO_PKG_VERSION"));
     assert!(told.contains(&versions), "{told}");
     let new = desk.json(&["serve", "--background"]);
     assert_eq!(new["version"], env!("CARGO_PKG_VERSION"));

@@ -14,13 +14,13 @@ fn opening_a_path_that_does_not_exist_makes_an_empty_notebook() {
     assert_eq!(again["made"], false, "{again}");
     assert_eq!(desk.read("fresh.ipynb"), first);
     let told = desk.run(&["open", "--no-browser", "other.ipynb"]).ok();
-    assert!(told.starts_with("Made other.ipynb: an empty notebook of format 4.5\n"), "{told}");
+    assert!(told.starts_with("Created other.ipynb: an empty notebook of format 4.5\n"), "{told}");
 }
 
 #[test]
 fn opening_makes_no_folder_and_no_notebook_under_another_name() {
     let desk = Desk::new();
-    for (path, told) in [("missing/fresh.ipynb", "missing"), ("fresh.txt", "ends in .ipynb")] {
+    for (path, told) in [("missing/fresh.ipynb", "missing"), ("fresh.txt", "must end in .ipynb")] {
         let refused = desk.run(&["open", "--no-browser", path]).refused(2);
         assert!(refused.contains(told), "{refused}");
         assert!(!desk.path().join(path).exists());

@@ -1,5 +1,5 @@
-//! `cellist run` on a notebook that somebody has open: it runs in the host, seen by all, and leaves what a run of the
-//! file leaves.
+//! `cellist run` on an open notebook: the host runs it, all clients see it, and the result is that of a run on
+//! the file.
 
 use std::path::Path;
 use std::process::{Child, Output, Stdio};
@@ -59,7 +59,7 @@ fn activities(whole: &FullNotebook) -> Vec<Activity> {
     whole.cells.iter().filter_map(|cell| Some(whole.conditions.get(&cell.id)?.activity)).collect()
 }
 
-/// A notebook without what two runs never have in common: the id of a new cell.
+/// A notebook without the ids of new cells, which differ between runs.
 fn comparable(path: &Path) -> Value {
     let mut notebook: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     for cell in notebook["cells"].as_array_mut().unwrap() {
@@ -70,7 +70,7 @@ fn comparable(path: &Path) -> Value {
     notebook
 }
 
-/// What a run told, without the times it took and the id of a new cell.
+/// The report of a run, without times and ids of new cells.
 fn told(out: &[u8]) -> Value {
     let mut told: Value = serde_json::from_slice(out).unwrap();
     told["duration_ms"] = Value::Null;
@@ -226,7 +226,10 @@ fn a_host_that_is_killed_meanwhile_is_told_and_the_file_is_sound() {
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(3), "{said}");
     assert!(said.contains("nb.ipynb: the host exited before it replied"), "{said}");
-    assert!(said.contains("hint: the notebook has what was saved until then"), "{said}");
+    assert!(
+        said.contains("hint: the kernel is lost; the notebook has the outputs saved until then"),
+        "{said}"
+    );
     mark.assert_gone(LONG);
     assert_eq!(desk.notebook_json("nb.ipynb")["cells"].as_array().unwrap().len(), 2);
 }

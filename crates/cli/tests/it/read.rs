@@ -88,7 +88,10 @@ fn an_ordinary_file_is_printed_as_it_is() {
     assert_eq!(desk.run(&["read", "notes.bin:3-"]).ok(), "three");
     let json = desk.json(&["read", "notes.bin"]);
     assert_eq!(json["text"], "one\r\ntwo\0\u{fffd}\nthree");
-    assert_eq!(json["notices"], json!(["the file is not UTF-8; `text` shows what is not as U+FFFD"]));
+    assert_eq!(
+        json["notices"],
+        json!(["the file is not UTF-8; invalid bytes are shown as U+FFFD in `text`"])
+    );
 }
 
 #[test]
@@ -157,7 +160,7 @@ fn a_view_with_outputs_is_not_taken_for_text() {
     let view = desk.run(&["read", "--outputs", "nb.ipynb"]).ok();
     assert_snapshot!(desk.feed(&["write", "nb.ipynb"], view).refused(2), @r#"
     error: standard input: line 4: `# %% [output] cell:0` is not a cell marker
-    hint: this is what `read --outputs` prints: read it without
+    hint: text from `read --outputs` cannot be written; read it without --outputs
     "#);
     assert_eq!(desk.read("nb.ipynb"), bytes);
 }

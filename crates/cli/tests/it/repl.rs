@@ -45,7 +45,7 @@ fn what_runs_is_interrupted_and_its_session_goes_on() {
     screen.wait_for(">>> ");
     screen.keys("x = 5\r");
     screen.wait("it has run", |shown| shown.contains('✓'));
-    // Interrupted when it runs, not before: what it prints says so.
+    // Interrupted while it runs, not before: its output says so.
     screen.keys("import time; print('go' * 2); time.sleep(600)\r");
     screen.wait_for("gogo");
     screen.keys("\u{3}");

@@ -1,4 +1,4 @@
-//! `cellist run` on real kernels: what it writes, prints and leaves behind.
+//! `cellist run` on real kernels: files, output and leftovers.
 
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ impl Desk {
         serde_json::from_slice(&self.read(name)).unwrap()
     }
 
-    /// Runs a notebook with nbclient and keeps what comes of it under another name.
+    /// Runs a notebook with nbclient and stores the result under another name.
     pub(crate) fn run_with_nbclient(&self, name: &str, reference: &str) {
         let mut command = Command::new(testkit::python("kernels"));
         command.arg(testkit::repo_root().join("testkit/python/reference.py")).args([name, reference]);
@@ -75,8 +75,8 @@ fn the_file_is_what_nbclient_writes() {
     }
 }
 
-/// A cell without what differs from one run of nbclient to the next: where a stream is cut, memory addresses, the
-/// process in file names. The folder that we put first on the path is the one thing that is ours.
+/// A cell without details that differ between runs of nbclient: stream boundaries, memory addresses, and the
+/// process id in file names. Only the first folder on the path is our own addition.
 pub(crate) fn comparable(cell: &Value) -> Value {
     let mut cell = cell.clone();
     if cell["id"] == "c17" && crate::desk::source(&cell["source"]).contains("sys.path[0]") {
@@ -307,7 +307,7 @@ fn outputs_that_cannot_be_saved_are_kept_elsewhere_and_the_run_ends_with_4() {
     assert_eq!((&json["saved"], &json["status"]), (&json!(false), &json!("ok")));
     assert!(json["error"]["message"].as_str().unwrap().contains("nb.ipynb"), "{json}");
     let notices: Vec<&str> = json["notices"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
-    let kept = notices.iter().find_map(|notice| notice.split_once(" is kept in ")).unwrap().1;
+    let kept = notices.iter().find_map(|notice| notice.split_once(" were saved to ")).unwrap().1;
     assert!(std::fs::read_to_string(kept).unwrap().contains("worth keeping"));
 }
 
@@ -403,11 +403,7 @@ fn a_run_without_anything_to_run_says_why() {
     let notebook = serde_json::json!({ "cells": [cell("markdown"), cell("raw")], "metadata": {}, "nbformat": 4, "nbformat_minor": 5 });
     desk.write("nb.ipynb", notebook.to_string());
     let ran = desk.run(&["run", "nb.ipynb", "--cells", "0"]);
-    assert!(
-        ran.exit == 0 && ran.err.contains("there was nothing to run: cell 0 is markdown"),
-        "{}",
-        ran.all()
-    );
+    assert!(ran.exit == 0 && ran.err.contains("nothing to run: cell 0 is markdown"), "{}", ran.all());
     let ran = desk.run(&["run", "nb.ipynb"]);
     assert!(ran.err.contains("nothing to run: cell 0 is markdown, cell 1 is raw"), "{}", ran.all());
 }

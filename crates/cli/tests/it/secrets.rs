@@ -1,4 +1,4 @@
-//! What a user's environment holds that no code should see, whatever runs it and wherever.
+//! Secrets in the user's environment that no code should see, on any backend.
 
 use std::fs;
 use std::process::Command;

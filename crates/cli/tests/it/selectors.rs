@@ -138,8 +138,8 @@ fn an_id_that_several_cells_share_must_be_an_index() {
 fn outputs_go_with_whole_cells_only() {
     let desk = desk();
     assert_snapshot!(desk.run(&["read", "--outputs", "nb.ipynb:1-2"]).refused(2), @r#"
-    error: --outputs shows a whole notebook or one cell
-    hint: leave the selector out, or name a cell: #ID
+    error: --outputs cannot be combined with :raw or :LINES
+    hint: omit the selector, or name a cell: #ID
     "#);
     desk.run(&["read", "--outputs", "nb.ipynb:raw"]).refused(2);
 }
@@ -148,11 +148,11 @@ fn outputs_go_with_whole_cells_only() {
 fn only_the_whole_can_be_written() {
     let desk = desk();
     assert_snapshot!(desk.run(&["write", "nb.ipynb:1-2"]).refused(2), @r#"
-    error: nb.ipynb: `write` takes the whole notebook, or nb.ipynb:raw
+    error: nb.ipynb: `write` works on the whole notebook or on nb.ipynb:raw
     hint: to change one cell, use `cellist cell edit`
     "#);
     assert_snapshot!(desk.run(&["edit", "nb.ipynb#b", "--old", "y", "--new", "z"]).refused(2), @r#"
-    error: nb.ipynb: `edit` takes the whole notebook, or nb.ipynb:raw
+    error: nb.ipynb: `edit` works on the whole notebook or on nb.ipynb:raw
     hint: to change one cell, use `cellist cell edit`
     "#);
 }

@@ -224,7 +224,7 @@ fn code_that_does_not_stop_keeps_its_state_until_a_forced_interrupt() {
         assert!(json["text"].as_str().unwrap().contains(&running), "{json}");
         let row = &bed.sessions()[0];
         assert_eq!((&row["execution"], &row["stuck"]), (&json!(execution), &json!(true)), "{row}");
-        assert!(bed.run(&["sessions"]).ok().contains("busy, does not stop"));
+        assert!(bed.run(&["sessions"]).ok().contains("busy, not stopping"));
 
         // Nothing hangs behind it, and nothing is killed.
         let refused = bed.run(&["exec", "--session", "s", "print(1)"]).refused(3);
@@ -244,7 +244,7 @@ fn code_that_does_not_stop_keeps_its_state_until_a_forced_interrupt() {
             (124, &json!("timeout"), &json!(true))
         );
         let told = bed.run(&["sessions", "interrupt", "s", "--force"]).ok();
-        assert!(told.contains("its kernel was killed, and its state is lost"), "{told}");
+        assert!(told.contains("its kernel was killed and its state is lost"), "{told}");
         let text = bed.exec("print('precious' in globals())")["text"].as_str().unwrap().to_owned();
         assert!(text.starts_with("False\n[New kernel: the last one did not stop"), "{text}");
     }
@@ -326,7 +326,7 @@ fn sessions_are_listed_interrupted_restarted_and_stopped() {
     let words: Vec<&str> = told.lines().nth(2).unwrap_or_default().split_whitespace().take(3).collect();
     assert_eq!(words, ["s", "idle", "runner"], "{told}");
 
-    assert_eq!(bed.run(&["sessions", "interrupt", "s"]).ok(), "Nothing runs in session s.\n");
+    assert_eq!(bed.run(&["sessions", "interrupt", "s"]).ok(), "Nothing is running in session s.\n");
     let client = bed.begin("import time\nwhile True: time.sleep(0.1)");
     assert_eq!(bed.run(&["sessions", "interrupt", "s"]).ok(), "Interrupted session s.\n");
     assert_eq!(client.wait_with_output().unwrap().status.code(), Some(130));

@@ -1,4 +1,4 @@
-//! `cellist settings`, and what settings do to the commands that run code.
+//! `cellist settings`, and the effect of settings on commands that run code.
 
 use std::fs;
 
@@ -75,8 +75,8 @@ fn every_setting_is_listed_with_its_value_and_where_that_comes_from() {
     chat.max_tokens         8192       default
     chat.exclude            []         default
 
-    PROJECT/.cellist/config.toml is read
-    USER/config.toml is read
+    PROJECT/.cellist/config.toml was read
+    USER/config.toml was read
     "#);
 }
 
@@ -113,7 +113,7 @@ fn what_is_wrong_is_named_with_its_place_by_every_command_that_needs_settings() 
     let error = serde_json::from_slice::<Value>(&ran.out).unwrap()["error"].clone();
     assert_eq!((ran.exit, &error["kind"]), (2, &json!("invalid_setting")));
     assert_eq!(error["faults"].as_array().unwrap().len(), 1);
-    // What needs none does not mind.
+    // Commands that need no settings still work.
     desk.run(&["read", "nb.ipynb"]).ok();
     assert_eq!(desk.read("nb.ipynb"), before);
 }

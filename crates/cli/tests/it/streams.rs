@@ -121,7 +121,7 @@ fn what_a_notebook_holds_does_not_take_over_the_terminal() {
     assert_eq!(shown, "# %% [code] cell:0\r\na^[[2Jb^M\tc\r\n");
 }
 
-/// Runs the binary on a terminal of its own and returns what appears there.
+/// Runs the binary on its own terminal and returns the screen.
 fn on_a_terminal(desk: &Desk, arguments: &str) -> String {
     const RUN: &str = "
 import os, pty, sys

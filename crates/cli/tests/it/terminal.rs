@@ -1,4 +1,4 @@
-//! Commands in a terminal that is closed while what they started goes on.
+//! Commands in a terminal that closes while their code keeps running.
 
 use std::process::Command;
 
@@ -28,7 +28,7 @@ _, status = os.waitpid(shell, 0)
 print(shown.decode(), os.WTERMSIG(status) if os.WIFSIGNALED(status) else "ended by itself")
 "#;
 
-/// What was shown until a script said `ready` and its terminal was closed.
+/// The output until a script printed `ready` and its terminal closed.
 fn until_closed(desk: &Desk, script: &str) -> String {
     let mut command = Command::new(testkit::python("kernels"));
     let script = format!("PATH={}:$PATH; {script}", folder_of_binary());
@@ -52,7 +52,7 @@ fn code_that_a_terminal_shows_goes_on_when_the_terminal_is_closed() {
         "code.py",
         "import os, time\nprint('ready')\nwhile not os.path.exists('go'): time.sleep(0.01)\nx = 2",
     );
-    // What is shown while it runs is what closes the terminal.
+    // Output during the run triggers the closing of the terminal.
     let shown = until_closed(&bed.desk, "cellist exec --session s -f code.py");
     assert!(shown.contains("ready"), "{shown}");
     assert_eq!(bed.run(&["sessions", "--json"]).json()["sessions"][0]["state"], "busy");

@@ -1,4 +1,4 @@
-//! `cellist trust`: what a cloned folder may do before and after.
+//! `cellist trust`: the rights of a cloned folder before and after.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::desk::Desk;
 
 const CODE: &str = "print(globals().get('theirs'), globals().get('mine'))";
 
-/// What code sees of the modules, and what is said besides.
+/// The modules that code sees, and the notices.
 fn exec(desk: &Desk, folder: &str) -> (String, String) {
     Backend::BareRunner.tally();
     let python = bare_python();
@@ -45,7 +45,7 @@ fn modules_of_a_folder_run_only_when_it_is_trusted_and_replace_the_users_of_that
     assert!(err.contains("has changed since it was trusted, so this has no effect: modules/a.py"), "{err}");
 
     let said = desk.run(&["trust", "--remove", "p"]).ok();
-    assert!(said.ends_with("/p is not trusted any more.\n"), "{said}");
+    assert!(said.ends_with("/p is no longer trusted.\n"), "{said}");
     assert_eq!(exec(&desk, "p").0, "None the user\n");
 }
 
@@ -85,9 +85,9 @@ fn what_is_trusted_can_be_listed_with_what_became_of_it() {
 fn where_there_is_nothing_to_trust_it_is_said() {
     let desk = Desk::new();
     let said = desk.run(&["trust"]).refused(2);
-    assert!(said.contains("there is no .cellist here or above"), "{said}");
+    assert!(said.contains("no .cellist folder here or above"), "{said}");
     assert!(desk.run(&["trust", "gone"]).refused(2).contains("gone: no such folder"));
-    assert!(desk.run(&["trust", "gone"]).refused(2).trim_end().ends_with("hint: name a folder that exists"));
+    assert!(desk.run(&["trust", "gone"]).refused(2).trim_end().ends_with("hint: pass an existing folder"));
     desk.write(".cellist/config.toml", "output.max_lines = 5\n");
     assert!(desk.run(&["trust"]).ok().starts_with("Nothing in "));
     desk.write(".cellist/config.toml", "[output\n");

@@ -1,4 +1,4 @@
-//! Arguments that are none.
+//! Invalid arguments.
 
 use insta::assert_snapshot;
 
@@ -56,7 +56,7 @@ fn slips_are_answered_with_what_was_meant() {
 
     $ merge a b c d
     error: unexpected argument 'd' found
-    hint: a merge has three sides: BASE OURS THEIRS
+    hint: a merge takes three notebooks: BASE OURS THEIRS
 
     $ diff a.ipynb
     error: the following required arguments were not provided:
@@ -99,11 +99,11 @@ fn a_time_limit_that_is_none_is_refused_with_what_is_valid() {
         for command in [["exec", "1"], ["run", "nb.ipynb"]] {
             let timeout = format!("--timeout={text}");
             let refused = desk.run(&[command[0], command[1], &timeout]).refused(2);
-            assert!(refused.contains("not a number of seconds such as 30 or 0.5"), "{refused}");
+            assert!(refused.contains("expected a number of seconds, such as 30 or 0.5"), "{refused}");
         }
     }
     let refused = desk.run(&["exec", "1", "--timeout", "-1"]).refused(2);
-    assert!(refused.contains("less than 0 seconds"), "{refused}");
+    assert!(refused.contains("must not be negative"), "{refused}");
     let refused = desk.run(&["run", "nb.ipynb", "--timeout", "0"]).refused(2);
     assert!(refused.contains("more than 0 seconds"), "{refused}");
 }

@@ -1,4 +1,4 @@
-//! A notebook on the screen: what is seen there, what others do to it meanwhile, and the terminal afterwards.
+//! `cellist view`: the screen, changes by other clients, and the terminal afterwards.
 
 use testkit::{Terminal, wait_until};
 
@@ -24,7 +24,7 @@ fn what_others_change_and_what_is_run_here_is_seen_at_once() {
     let bed = bed(&["x = 40", "print(x + 2)"]);
     let mut screen = view(&bed, &[]);
     screen.wait_for("cell 0 of 2");
-    // Someone else, while it is looked at.
+    // Another client, while the viewer is open.
     bed.run(&["cell", "edit", "nb.ipynb", "0", "--source", "x = 100"]).ok();
     screen.wait_for("x = 100");
     screen.keys("r");
@@ -44,7 +44,7 @@ fn errors_are_jumped_to_and_folded_output_unfolds() {
     let mut screen = view(&bed, &["--standalone"]);
     screen.wait_for("cell 0 of 3");
     screen.keys("jr");
-    // The end of the run would take the place of what is said next.
+    // The end of the run would replace the next message.
     screen.wait("the run is over", |shown| shown.contains("Ctrl-O") && shown.contains("done in"));
     screen.keys("K/map\r");
     screen.wait_for("cell 1 of 3");

@@ -1,4 +1,4 @@
-//! What takes long: said on a terminal while it takes, gone afterwards, and never in a pipe.
+//! Status lines: shown on a terminal during long steps, erased afterwards, never in a pipe.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;

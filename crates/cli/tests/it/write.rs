@@ -211,6 +211,6 @@ fn raw_takes_json_that_is_a_notebook() {
 #[test]
 fn a_name_that_is_no_notebooks_is_not_made_into_one() {
     let desk = Desk::new();
-    assert_snapshot!(desk.feed(&["write", "nb.txt"], "# %% [code]\nx\n").refused(2), @"error: nb.txt: the name of a notebook ends in .ipynb");
+    assert_snapshot!(desk.feed(&["write", "nb.txt"], "# %% [code]\nx\n").refused(2), @"error: nb.txt: a notebook's name must end in .ipynb");
     assert!(!desk.path().join("nb.txt").exists());
 }

@@ -122,7 +122,8 @@ impl HostService {
         mut cancel: Cancel,
     ) -> Result<Reply, Failure> {
         let CallPlacement { key, order, stages } = self.place(client, &call, &mut cancel).await?;
-        let (mut is_watched, is_notebook) = (call.is_watched, matches!(call.kind, SessionKind::Notebook { .. }));
+        let (mut is_watched, is_notebook) =
+            (call.is_watched, matches!(call.kind, SessionKind::Notebook { .. }));
         let patience = sleep(call.soft_wait);
         tokio::pin!(patience);
         let (mut is_patient, mut is_withdrawn) = (true, false);

@@ -1,4 +1,4 @@
-//! `cellist artifact list`: what is kept, the newest first.
+//! `cellist artifact list`: prints the kept artifacts, newest first.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,27 +6,29 @@ use cellist_store::artifact::ArtifactRow;
 use clap::Args;
 use serde_json::json;
 
-use crate::answer::Answer;
 use crate::clock::ago;
 use crate::error::CliError;
-use crate::paint::{Ink, Paint, When, visible};
+use crate::output::CommandOutput;
+use crate::paint::{ColourMode, Ink, Paint, visible};
 
-/// List the artifacts, the newest first
+/// List artifacts, newest first
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist artifact list
   cellist artifact list --json")]
-pub(super) struct Arguments {}
+pub(super) struct ArtifactListArgs {}
 
-pub(super) fn run(_: Arguments) -> Result<Answer, CliError> {
+pub(super) fn list_artifacts(_: ArtifactListArgs) -> Result<CommandOutput, CliError> {
     let artifacts = super::artifacts();
     let rows = artifacts.list()?;
-    let paint = Paint::for_stdout(When::Auto);
+    let paint = Paint::for_stdout(ColourMode::Auto);
     let text: String = rows.iter().map(|row| line(row, paint)).collect();
-    let answer =
-        Answer::new(text, json!({ "folder": artifacts.folder().to_string_lossy(), "artifacts": rows }));
+    let answer = CommandOutput::new(
+        text,
+        json!({ "folder": artifacts.folder().to_string_lossy(), "artifacts": rows }),
+    );
     Ok(match rows.is_empty() {
-        true => answer.with_notices(vec!["there are no artifacts".into()]),
+        true => answer.with_notices(vec!["no artifacts".into()]),
         false => answer,
     })
 }
@@ -36,7 +38,7 @@ fn line(row: &ArtifactRow, paint: Paint) -> String {
     let state = match (row.is_being_written, row.is_whole) {
         (true, _) => "being written".to_owned(),
         (false, true) => ago(age.unwrap_or_default()),
-        (false, false) => format!("{}, not whole", ago(age.unwrap_or_default())),
+        (false, false) => format!("{}, incomplete", ago(age.unwrap_or_default())),
     };
     let lines = row.lines.map(|lines| format!(" · {}", counted(lines, "line"))).unwrap_or_default();
     let place = match (&row.origin.notebook, &row.origin.session) {

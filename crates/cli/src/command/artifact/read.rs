@@ -1,4 +1,4 @@
-//! `cellist artifact read`, and what `cellist read` does with the address of an artifact.
+//! `cellist artifact read`. Also serves `cellist read` for the address of an artifact.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -11,21 +11,20 @@ use clap::Args;
 use serde_json::json;
 
 use super::artifacts;
-use crate::answer::{Answer, Format};
 use crate::error::{CliError, FailureKind};
 use crate::notebook_access::files;
-use crate::paint::{Ink, Paint, When};
-use crate::waiting::Waiting;
+use crate::output::{CommandOutput, OutputFormat};
+use crate::paint::{ColourMode, Ink, Paint};
+use crate::spinner::Spinner;
 
-/// How an address begins.
 pub(crate) const SCHEME: &str = "artifact://";
-/// What one JSON object holds at most: those who want more take the file.
+/// The most that one JSON object contains. Larger artifacts are read from their file.
 const JSON_LIMIT: usize = 1024 * 1024;
 
-/// Print an artifact, or a part of it
+/// Print an artifact or part of it
 ///
-/// A pipe and a file get the bytes as they were written; a terminal gets them without what would take it over.
-/// Lines are counted from 1. A search shows lines with their numbers.
+/// Pipes and files receive the original bytes; on a terminal, control sequences other than colour are removed.
+/// Lines are numbered from 1. --search prints matching lines with their numbers.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist artifact read 4t7wq2zn
@@ -33,31 +32,34 @@ const JSON_LIMIT: usize = 1024 * 1024;
   cellist artifact read artifact://4t7wq2zn --tail 50
   cellist artifact read 4t7wq2zn --search 'loss=\\d' --max 20
   cellist artifact read 4t7wq2zn -o all.txt")]
-pub(crate) struct Arguments {
-    /// The id, or the address
+pub(crate) struct ArtifactReadArgs {
+    /// The artifact's id or address
     #[arg(value_name = "ID")]
     id: String,
-    /// Only these lines: 5-9, or several ranges: 5-9,30-
+    /// Print only these lines, such as 5-9 or 5-9,30-
     #[arg(long, value_name = "A-B", conflicts_with_all = ["tail", "search"])]
     lines: Option<String>,
-    /// Only so many lines at the end
+    /// Print only the last N lines
     #[arg(long, value_name = "N", conflicts_with = "search")]
     tail: Option<u64>,
-    /// Only lines that match a regular expression
+    /// Print only lines that match a regular expression
     #[arg(long, value_name = "RE", conflicts_with = "output", allow_hyphen_values = true)]
     search: Option<String>,
-    /// How many lines a search shows
+    /// Maximum number of matches to print
     #[arg(long, value_name = "N", default_value_t = 100, requires = "search")]
     max: usize,
-    /// Write to this file
+    /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliError> {
+pub(crate) fn read_artifact(
+    arguments: ArtifactReadArgs,
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
     let (artifacts, id) = (artifacts(), arguments.id.parse()?);
     if let Some(pattern) = &arguments.search {
-        let _waiting = Waiting::new("searching the artifact");
+        let _waiting = Spinner::new("searching the artifact");
         return search(&artifacts, &id, pattern, arguments.max);
     }
     let parts = match (&arguments.lines, arguments.tail) {
@@ -67,15 +69,15 @@ pub(crate) fn run(arguments: Arguments, format: Format) -> Result<Answer, CliErr
     };
     match (&arguments.output, format) {
         (Some(file), _) => {
-            let _waiting = Waiting::new("saving the artifact");
+            let _waiting = Spinner::new("saving the artifact");
             save(&artifacts, &id, &parts, file)
         }
         (None, format) => show(&artifacts, &id, &parts, format),
     }
 }
 
-/// What `cellist read` shows of `artifact://ID` or `artifact://ID:LINES`.
-pub(crate) fn read_address(address: &str, format: Format) -> Result<Answer, CliError> {
+/// The output of `cellist read artifact://ID` or `artifact://ID:LINES`.
+pub(crate) fn read_address(address: &str, format: OutputFormat) -> Result<CommandOutput, CliError> {
     let name = address.strip_prefix(SCHEME).unwrap_or(address);
     let (id, parts) = match name.split_once(':') {
         Some((id, lines)) => (id, parse_lines(lines)?),
@@ -91,8 +93,8 @@ fn parse_lines(text: &str) -> Result<Vec<ArtifactRange>, CliError> {
     };
     match Selector::split(&format!(":{text}")) {
         Ok(Some((_, Selector::Lines(ranges)))) => Ok(ranges.iter().map(part).collect()),
-        _ => Err(CliError::input(FailureKind::InvalidSelector, format!("`{text}` are not lines"))
-            .with_hint("lines are given as 5-9, as 5- or as several: 5-9,30-44")),
+        _ => Err(CliError::input(FailureKind::InvalidSelector, format!("`{text}` is not a range of lines"))
+            .with_hint("use 5-9, 5- or several ranges: 5-9,30-44")),
     }
 }
 
@@ -100,9 +102,9 @@ fn show(
     artifacts: &Artifacts,
     id: &ArtifactId,
     parts: &[ArtifactRange],
-    format: Format,
-) -> Result<Answer, CliError> {
-    if format == Format::Json {
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
+    if format == OutputFormat::Json {
         let (mut text, mut left_out) = (Vec::new(), 0);
         for part in parts {
             let piece = artifacts.read(id, *part, JSON_LIMIT - text.len())?;
@@ -115,25 +117,26 @@ fn show(
             "text": String::from_utf8_lossy(&text),
             "left_out_bytes": left_out,
         });
-        return Ok(Answer::new("", json));
+        return Ok(CommandOutput::new("", json));
     }
     let stdout = io::stdout();
     let copied = match stdout.is_terminal() {
         true => {
-            let colour = Paint::for_stdout(When::Auto).is_on();
+            let colour = Paint::for_stdout(ColourMode::Auto).is_on();
             let ansi = if colour { Ansi::KeepColour } else { Ansi::Remove };
-            let mut screen = Screen { cleaner: Cleaner::new(ansi), text: String::new(), out: stdout.lock() };
+            let mut screen =
+                TerminalWriter { cleaner: Cleaner::new(ansi), text: String::new(), out: stdout.lock() };
             copy(artifacts, id, parts, &mut screen)
                 .and_then(|()| screen.end().map_err(|error| ArtifactError::Copy { id: id.clone(), error }))
         }
         false => copy(artifacts, id, parts, &mut stdout.lock()),
     };
     match copied {
-        // Whoever closed it has read enough.
+        // A closed pipe is no error.
         Err(ArtifactError::Copy { error, .. }) if error.kind() == io::ErrorKind::BrokenPipe => {}
         copied => copied?,
     }
-    Ok(Answer::new("", json!({})))
+    Ok(CommandOutput::new("", json!({})))
 }
 
 fn copy(
@@ -153,9 +156,9 @@ fn save(
     id: &ArtifactId,
     parts: &[ArtifactRange],
     path: &Path,
-) -> Result<Answer, CliError> {
+) -> Result<CommandOutput, CliError> {
     files::check_change(path)?;
-    // What cannot be read must not empty a file first.
+    // Check that all parts can be read before truncating the file.
     for part in parts {
         artifacts.read(id, *part, 0)?;
     }
@@ -166,12 +169,17 @@ fn save(
     }
     let bytes = file.metadata().map(|file| file.len()).unwrap_or_default();
     let text = format!("wrote {bytes} bytes to {}\n", path.display());
-    Ok(Answer::new(text, json!({ "id": id, "output": path.to_string_lossy(), "bytes": bytes })))
+    Ok(CommandOutput::new(text, json!({ "id": id, "output": path.to_string_lossy(), "bytes": bytes })))
 }
 
-fn search(artifacts: &Artifacts, id: &ArtifactId, pattern: &str, max: usize) -> Result<Answer, CliError> {
+fn search(
+    artifacts: &Artifacts,
+    id: &ArtifactId,
+    pattern: &str,
+    max: usize,
+) -> Result<CommandOutput, CliError> {
     let found = artifacts.search(id, pattern, max)?;
-    let paint = Paint::for_stdout(When::Auto);
+    let paint = Paint::for_stdout(ColourMode::Auto);
     let lines = found
         .hits
         .iter()
@@ -179,26 +187,26 @@ fn search(artifacts: &Artifacts, id: &ArtifactId, pattern: &str, max: usize) -> 
     let text: String = lines.collect();
     let (all, shown, total) = (found.matching_lines, found.hits.len(), found.total_lines);
     let said = match all {
-        0 => Some(format!("none of {total} lines matches")),
+        0 => Some(format!("no match in {total} lines")),
         _ if all > shown as u64 => {
-            Some(format!("{all} of {total} lines match and the first {shown} are shown: --max N shows more"))
+            Some(format!("{all} of {total} lines match, showing the first {shown}; use --max N for more"))
         }
         _ => None,
     };
     let mut json = json!(found);
     json["id"] = json!(id);
     json["path"] = json!(artifacts.path(id).to_string_lossy());
-    Ok(Answer::new(text, json).with_notices(said.into_iter().collect()))
+    Ok(CommandOutput::new(text, json).with_notices(said.into_iter().collect()))
 }
 
-/// A terminal: what a program wrote may colour it and do nothing else to it.
-struct Screen<W> {
+/// Writes to a terminal. Colour passes; all other control sequences are removed.
+struct TerminalWriter<W> {
     cleaner: Cleaner,
     text: String,
     out: W,
 }
 
-impl<W: Write> Screen<W> {
+impl<W: Write> TerminalWriter<W> {
     fn end(&mut self) -> io::Result<()> {
         self.cleaner.finish(&mut self.text);
         if !self.text.is_empty() && !self.text.ends_with('\n') {
@@ -215,7 +223,7 @@ impl<W: Write> Screen<W> {
     }
 }
 
-impl<W: Write> Write for Screen<W> {
+impl<W: Write> Write for TerminalWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.cleaner.push(bytes, &mut self.text);
         self.pass()?;

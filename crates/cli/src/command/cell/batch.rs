@@ -1,48 +1,48 @@
-//! `cellist cell batch`.
+//! `cellist cell batch`: applies a list of operations.
 
 use std::path::PathBuf;
 
 use cellist_notebook::Operation;
 use clap::Args;
 
-use super::{Base, Told, perform};
-use crate::answer::Answer;
+use super::{BaseFlags, ResultShape, perform};
 use crate::error::{CliError, FailureKind};
-use crate::input::Content;
+use crate::input::InputSource;
+use crate::output::CommandOutput;
 
-/// Make several changes as one: all of them, or on an error none
+/// Apply several operations at once; if one fails, none is applied
 ///
-/// Takes a JSON array of operations. An operation is an object with `action` (edit, insert, delete, move,
-/// retype, clear) and what that needs: `cell` (index or id), `index`, `type`, `source`. Indexes are those
-/// before the whole batch; a move names the index afterwards.
+/// Takes a JSON array of operations. An operation is an object with `action` (edit, insert, delete, move, retype,
+/// clear) and the fields of that action: `cell` (index or id), `index`, `type`, `source`. Indexes refer to the
+/// notebook before the batch; the target index of a move refers to the notebook after it.
 #[derive(Args, Debug)]
 #[command(after_help = r#"Examples:
   cellist cell batch nb.ipynb operations.json
   echo '[{"action": "edit", "cell": 0, "source": "x = 1"},
          {"action": "insert", "index": 1, "type": "markdown", "source": "y:"},
          {"action": "delete", "cell": "1a2b3c4d"}]' | cellist cell batch nb.ipynb"#)]
-pub(super) struct Arguments {
+pub(super) struct CellBatchArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
-    /// The operations; without it, or with -, standard input
+    /// A file with the operations; by default, or with -, standard input
     file: Option<PathBuf>,
     #[command(flatten)]
-    base: Base,
+    base: BaseFlags,
 }
 
-pub(super) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let Arguments { notebook, file, base } = arguments;
-    let content = Content::of_file(file);
+pub(super) fn apply_batch(arguments: CellBatchArgs) -> Result<CommandOutput, CliError> {
+    let CellBatchArgs { notebook, file, base } = arguments;
+    let content = InputSource::of_file(file);
     let text = content.text("batch")?;
     let operations = Operation::parse_list(&text).map_err(|error| {
-        let mut failure = CliError::asked(&error).about(&content.name());
+        let mut failure = CliError::rejected(&error).about(&content.name());
         failure.kind = FailureKind::InvalidOperation;
         failure
     })?;
-    let mut answer = perform(notebook, base, Told::List, |_, _| Ok(operations.clone()))?;
+    let mut answer = perform(notebook, base, ResultShape::List, |_, _| Ok(operations.clone()))?;
     if answer.text.is_empty() {
-        answer.text = b"There is nothing to do.\n".to_vec();
+        answer.text = b"Nothing to do.\n".to_vec();
     }
     Ok(answer)
 }

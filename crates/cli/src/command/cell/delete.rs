@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use cellist_notebook::{CellRef, Operation};
 use clap::Args;
 
-use super::{Base, Told, perform};
-use crate::answer::Answer;
+use super::{BaseFlags, ResultShape, perform};
 use crate::error::CliError;
+use crate::output::CommandOutput;
 
-/// Take cells out; indexes are those before any is gone
+/// Delete cells; indexes refer to the notebook before the deletion
 ///
-/// With --json, one cell is told as an object that holds its source in `cell_source`, several as a list in
+/// With --json, one cell is printed as an object with its source in `cell_source`; several are listed in
 /// `results`.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist cell delete nb.ipynb 3 5
   cellist cell delete nb.ipynb -1                # the last cell")]
-pub(super) struct Arguments {
+pub(super) struct CellDeleteArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
@@ -25,12 +25,12 @@ pub(super) struct Arguments {
     #[arg(required = true, value_name = "CELL", value_parser = super::cell, allow_negative_numbers = true)]
     cells: Vec<CellRef>,
     #[command(flatten)]
-    base: Base,
+    base: BaseFlags,
 }
 
-pub(super) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let Arguments { notebook, cells, base } = arguments;
-    let told = if cells.len() == 1 { Told::One } else { Told::List };
+pub(super) fn delete_cells(arguments: CellDeleteArgs) -> Result<CommandOutput, CliError> {
+    let CellDeleteArgs { notebook, cells, base } = arguments;
+    let told = if cells.len() == 1 { ResultShape::One } else { ResultShape::List };
     perform(notebook, base, told, |_, _| {
         Ok(cells.iter().map(|cell| Operation::Delete { cell: cell.clone() }).collect())
     })

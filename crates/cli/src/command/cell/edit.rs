@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use cellist_notebook::{CellRef, Operation};
 use clap::Args;
 
-use super::{Base, Source, Told, perform};
-use crate::answer::Answer;
+use super::{BaseFlags, ResultShape, SourceFlags, perform};
 use crate::error::CliError;
+use crate::output::CommandOutput;
 
 /// Replace the source of a cell; its type, metadata, attachments and outputs stay
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist cell edit nb.ipynb 3 --source 'x = 2'
   cellist cell edit nb.ipynb 1a2b3c4d < cell.py")]
-pub(super) struct Arguments {
+pub(super) struct CellEditArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
@@ -22,15 +22,15 @@ pub(super) struct Arguments {
     #[arg(value_parser = super::cell, allow_negative_numbers = true)]
     cell: CellRef,
     #[command(flatten)]
-    source: Source,
+    source: SourceFlags,
     #[command(flatten)]
-    base: Base,
+    base: BaseFlags,
 }
 
-pub(super) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let Arguments { notebook, cell, source, base } = arguments;
+pub(super) fn edit_cell(arguments: CellEditArgs) -> Result<CommandOutput, CliError> {
+    let CellEditArgs { notebook, cell, source, base } = arguments;
     let source = source.text("edit")?;
-    perform(notebook, base, Told::One, |_, _| {
+    perform(notebook, base, ResultShape::One, |_, _| {
         Ok(vec![Operation::Edit { cell: cell.clone(), source: source.clone() }])
     })
 }

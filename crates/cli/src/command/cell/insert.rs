@@ -5,52 +5,52 @@ use std::path::PathBuf;
 use cellist_notebook::{CellType, Operation};
 use clap::Args;
 
-use super::{Base, Source, Told, perform};
-use crate::answer::Answer;
+use super::{BaseFlags, ResultShape, SourceFlags, perform};
 use crate::error::CliError;
+use crate::output::CommandOutput;
 
-/// Put a new cell before the one at INDEX
+/// Insert a new cell before the one at INDEX
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist cell insert nb.ipynb 0 --type markdown --source '# Title'
   cellist cell insert nb.ipynb end < cell.py")]
-pub(super) struct Arguments {
+pub(super) struct CellInsertArgs {
     /// The notebook
     #[arg(value_name = "NB")]
     notebook: PathBuf,
-    /// Where: 0 to the number of cells, or `end`
+    /// The index of the new cell, or `end`
     #[arg(value_parser = position, allow_negative_numbers = true)]
-    index: Position,
-    /// The type: code, markdown or raw
+    index: InsertPosition,
+    /// The cell type: code, markdown or raw
     #[arg(long = "type", value_name = "TYPE", default_value = "code", value_parser = super::cell_type)]
     kind: CellType,
     #[command(flatten)]
-    source: Source,
+    source: SourceFlags,
     #[command(flatten)]
-    base: Base,
+    base: BaseFlags,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Position {
+enum InsertPosition {
     At(i64),
     End,
 }
 
-fn position(text: &str) -> Result<Position, String> {
+fn position(text: &str) -> Result<InsertPosition, String> {
     match text {
-        "end" => Ok(Position::End),
-        _ => super::index(text).map(Position::At).map_err(|problem| format!("{problem}; the end is `end`")),
+        "end" => Ok(InsertPosition::End),
+        _ => super::index(text).map(InsertPosition::At).map_err(|problem| format!("{problem} or `end`")),
     }
 }
 
-pub(super) fn run(arguments: Arguments) -> Result<Answer, CliError> {
-    let Arguments { notebook, index, kind, source, base } = arguments;
+pub(super) fn insert_cell(arguments: CellInsertArgs) -> Result<CommandOutput, CliError> {
+    let CellInsertArgs { notebook, index, kind, source, base } = arguments;
     let source = source.text("insert")?;
-    perform(notebook, base, Told::One, |notebook, snapshot| {
+    perform(notebook, base, ResultShape::One, |notebook, snapshot| {
         let count = snapshot.map_or(notebook.cells().len(), |snapshot| snapshot.cells.len());
         let index = match index {
-            Position::At(index) => index,
-            Position::End => i64::try_from(count).unwrap_or(i64::MAX),
+            InsertPosition::At(index) => index,
+            InsertPosition::End => i64::try_from(count).unwrap_or(i64::MAX),
         };
         Ok(vec![Operation::Insert { index, kind, source: source.clone() }])
     })

@@ -1,12 +1,12 @@
-//! How a message could go on: commands, tools that the mode gives, and notebooks.
+//! Completion in the chat prompt: commands, tools of the mode, and notebooks.
 
 use cellist_tools::{Mode, tool_references};
 use cellist_tui::Completions;
 
-/// What a line may begin with to be for us.
+/// Commands of the chat prompt.
 pub(super) const COMMANDS: [&str; 6] = ["/help", "/mode", "/new", "/quit", "/stop", "/undo"];
 
-/// What could stand where the word at a character stands.
+/// Completes the word at a cursor position.
 pub(super) fn complete(
     text: &str,
     cursor: usize,
@@ -36,7 +36,7 @@ pub(super) fn complete(
     Completions { matches: found.into_iter().filter(is_match).collect(), start, end: cursor }
 }
 
-/// Where the word begins that stands at the end of a text. A path in quotes is one word.
+/// The start of the last word of a text. A path in quotes is one word.
 fn begin(before: &str) -> usize {
     if let Some(at) = before.rfind("@\"").filter(|at| !before[at + 2..].contains('"')) {
         return at;
@@ -50,7 +50,7 @@ fn gives(mode: Mode, needed: Mode) -> bool {
     place(mode) >= place(needed)
 }
 
-/// A path as a message points at it.
+/// A path as a reference in a message.
 fn pointed_at(path: &str) -> String {
     match path.contains(char::is_whitespace) {
         true => format!("@\"{path}\""),
@@ -58,7 +58,7 @@ fn pointed_at(path: &str) -> String {
     }
 }
 
-/// Whether a word may become another: by its beginning, whatever the case and the quotes.
+/// Whether `whole` starts with `word`, ignoring case and quotes.
 fn is_begun(word: &str, whole: &str) -> bool {
     let plain = |text: &str| text.replace('"', "").to_lowercase();
     plain(whole).starts_with(&plain(word))
@@ -68,7 +68,7 @@ fn is_begun(word: &str, whole: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// What is offered where `|` stands, and the text that it would take the place of.
+    /// The completions at `|`, and the text that they would replace.
     fn offered(text: &str, mode: Mode) -> (Vec<String>, String) {
         let cursor = text.chars().position(|letter| letter == '|').unwrap();
         let text = text.replace('|', "");

@@ -1,4 +1,4 @@
-//! What decides on answers: the notebook in front of the person, and what they gave with the command.
+//! The configuration of a conversation: notebook, flags, settings and model.
 
 use std::path::PathBuf;
 
@@ -7,14 +7,14 @@ use cellist_settings::{Home, RunCode, Settings};
 use cellist_tools::redaction::Redaction;
 use cellist_tools::{EditorSelection, EditorState, Mode};
 
-use super::Arguments;
-use crate::answer::print_aside;
+use super::ChatArgs;
 use crate::command::exec::working_folder;
 use crate::error::{CliError, FailureKind};
-use crate::notebook_access::Target;
+use crate::notebook_access::PathTarget;
 use crate::notebook_access::files;
+use crate::output::print_to_stderr;
 
-pub(super) struct Setup {
+pub(super) struct ChatSetup {
     pub(super) notebook: PathBuf,
     pub(super) settings: Settings,
     pub(super) mode: Mode,
@@ -23,9 +23,9 @@ pub(super) struct Setup {
     outputs: Vec<String>,
 }
 
-impl Setup {
-    pub(super) fn of(arguments: &Arguments) -> Result<Setup, CliError> {
-        let target = Target { path: arguments.notebook.clone(), part: None };
+impl ChatSetup {
+    pub(super) fn of(arguments: &ChatArgs) -> Result<ChatSetup, CliError> {
+        let target = PathTarget { path: arguments.notebook.clone(), part: None };
         target.check_name()?;
         let opened = files::store().open(&target.path)?.notebook;
         let selection = EditorSelection { cells: arguments.select.clone(), editing: None };
@@ -54,11 +54,11 @@ impl Setup {
             }
         });
         let shared = shared.map_err(refused)?;
-        shared.notices.iter().for_each(|notice| print_aside(&format!("note: {notice}")));
+        shared.notices.iter().for_each(|notice| print_to_stderr(&format!("note: {notice}")));
         let front =
             EditorState { active: Some(notebook.clone()), attached: vec![notebook.clone()], selection };
         let (mode, outputs) = (arguments.mode, arguments.output.clone());
-        Ok(Setup { notebook, settings: shared.settings.clone(), mode, shared, front, outputs })
+        Ok(ChatSetup { notebook, settings: shared.settings.clone(), mode, shared, front, outputs })
     }
 
     /// A message in a mode.
@@ -68,12 +68,12 @@ impl Setup {
         Box::new(self.shared.request(words))
     }
 
-    /// The notebooks that a message may point at.
+    /// Notebooks that `@` can refer to.
     pub(super) fn notebooks(&self) -> Vec<String> {
         self.shared.notebooks(&self.notebook)
     }
 
-    /// The model, and who provides it.
+    /// The model and its provider.
     pub(super) fn model(&self) -> String {
         format!("{} at {}", self.shared.account.model(), self.shared.account.host())
     }

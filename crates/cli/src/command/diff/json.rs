@@ -3,9 +3,9 @@
 use cellist_notebook::{Cell, CellChange, CellDiff, split};
 use serde_json::{Value, json};
 
-use super::{Changes, Sides};
+use super::{DiffSides, NotebookChanges};
 
-pub(super) fn view(sides: &Sides, changes: &Changes) -> Value {
+pub(super) fn view(sides: &DiffSides, changes: &NotebookChanges) -> Value {
     let [before, after] = &sides.notebooks;
     let cells: Vec<Value> = (changes.cells.iter())
         .map(|change| match change {

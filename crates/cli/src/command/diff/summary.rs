@@ -1,4 +1,4 @@
-//! Values that are not source, each in a line: what was there, what is there now.
+//! One-line summaries of changed values other than source.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(super) fn summary(key: &str, before: Option<&[u8]>, after: Option<&[u8]>) ->
     format!("{key}: {what}")
 }
 
-/// Lines about what a whole cell has besides its source.
+/// Summaries of a cell's values other than its source.
 pub(super) fn added_values(cell: &Cell) -> Vec<String> {
     let describe = |key: &str| Some(format!("{key}: {}", described(key, cell.value(key)?)?));
     ["outputs", "metadata", "attachments"].into_iter().filter_map(describe).collect()
@@ -94,7 +94,7 @@ fn object(value: &[u8]) -> Option<serde_json::Map<String, Value>> {
     }
 }
 
-/// As much of an output as tells what it is.
+/// The fields of an output that describe it.
 #[derive(Deserialize)]
 struct OutputShape {
     output_type: Option<String>,

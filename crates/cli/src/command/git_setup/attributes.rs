@@ -1,4 +1,4 @@
-//! The line of .gitattributes that names our drivers.
+//! The line of .gitattributes that selects our drivers.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use crate::error::CliError;
 
 const LINE: &str = "*.ipynb diff=cellist merge=cellist";
 
-/// Adds the line, and tells so, unless it is there.
+/// Adds the line, unless it exists. Returns a message if it was added.
 pub(super) fn add(file: &Path) -> Result<Option<String>, CliError> {
     let text = read(file)?;
     if text.lines().any(is_ours) {
@@ -19,7 +19,7 @@ pub(super) fn add(file: &Path) -> Result<Option<String>, CliError> {
     Ok(Some(format!("Added `{LINE}` to {}", file.display())))
 }
 
-/// Removes the line, and tells so, if it is there. A file that held nothing else goes with it.
+/// Removes the line, if it exists, and a file that is empty without it. Returns a message.
 pub(super) fn remove(file: &Path) -> Result<Option<String>, CliError> {
     let text = read(file)?;
     if !text.lines().any(is_ours) {
@@ -34,7 +34,7 @@ pub(super) fn remove(file: &Path) -> Result<Option<String>, CliError> {
     Ok(Some(format!("Removed `{LINE}` from {}", file.display())))
 }
 
-/// Other lines that say how notebooks are compared or merged: those behind ours win over it.
+/// Later lines about notebooks, which override ours.
 pub(super) fn rivals(file: &Path) -> Result<Vec<String>, CliError> {
     let text = read(file)?;
     let behind = text.lines().enumerate().skip_while(|(_, line)| !is_ours(line)).skip(1);

@@ -1,40 +1,38 @@
-//! git's configuration, through git itself.
+//! Reads and changes git's configuration with `git config`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::error::{CliError, Exit, FailureKind};
 
-/// Which configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum ConfigScope {
     Local,
     Global,
 }
 
-impl Scope {
+impl ConfigScope {
     fn flag(self) -> &'static str {
         match self {
-            Scope::Local => "--local",
-            Scope::Global => "--global",
+            ConfigScope::Local => "--local",
+            ConfigScope::Global => "--global",
         }
     }
 
     pub(super) fn in_words(self) -> &'static str {
         match self {
-            Scope::Local => "in this repository",
-            Scope::Global => "for this user",
+            ConfigScope::Local => "in this repository",
+            ConfigScope::Global => "for this user",
         }
     }
 }
 
-/// The git of a scope.
-pub(super) struct Git {
-    pub(super) scope: Scope,
+pub(super) struct GitConfig {
+    pub(super) scope: ConfigScope,
 }
 
-impl Git {
-    /// Sets what is not set yet, and tells each.
+impl GitConfig {
+    /// Sets missing keys. Returns a message for each.
     pub(super) fn set(&self, program: &str) -> Result<Vec<String>, CliError> {
         let mut done = Vec::new();
         for (key, value) in [
@@ -51,7 +49,7 @@ impl Git {
         Ok(done)
     }
 
-    /// Takes back what is set, and tells each.
+    /// Removes our sections. Returns a message for each.
     pub(super) fn unset(&self) -> Result<Vec<String>, CliError> {
         let mut done = Vec::new();
         for section in ["diff.cellist", "merge.cellist"] {
@@ -65,21 +63,21 @@ impl Git {
         Ok(done)
     }
 
-    /// The file that says which notebooks are compared how.
+    /// The attributes file of the scope.
     pub(super) fn attributes_file(&self) -> Result<PathBuf, CliError> {
         match self.scope {
-            Scope::Local => {
+            ConfigScope::Local => {
                 let top = self.ask(&["rev-parse", "--show-toplevel"])?;
                 if !top.status.success() {
                     return Err(CliError::input(
                         FailureKind::NoRepository,
-                        "this folder is not in a git repository",
+                        "the current folder is not in a git repository",
                     )
                     .with_hint("run `git init` first, or pass --global"));
                 }
                 Ok(Path::new(line(&top).as_str()).join(".gitattributes"))
             }
-            Scope::Global => {
+            ConfigScope::Global => {
                 let set = self.ask(&["config", "--global", "--type=path", "--get", "core.attributesFile"])?;
                 if set.status.success() {
                     return Ok(line(&set).into());
@@ -89,7 +87,10 @@ impl Git {
                     .map(PathBuf::from)
                     .or_else(|| folder("HOME").map(|home| Path::new(&home).join(".config")));
                 config.map(|config| config.join("git").join("attributes")).ok_or_else(|| {
-                    CliError::input(FailureKind::NoHome, "HOME is not set, so git has no global settings")
+                    CliError::input(
+                        FailureKind::NoHome,
+                        "HOME is not set, so git has no global configuration",
+                    )
                 })
             }
         }
@@ -109,22 +110,19 @@ impl Git {
         Err(CliError::new(
             FailureKind::Git,
             Exit::NotSaved,
-            format!("git could not set {}: {problem}", arguments[1]),
+            format!("git cannot set {}: {problem}", arguments[1]),
         ))
     }
 
     fn ask(&self, arguments: &[&str]) -> Result<Output, CliError> {
         Command::new("git").args(arguments).output().map_err(|error| {
-            CliError::input(
-                FailureKind::NoGit,
-                format!("git does not start: {}", crate::error::reason(&error)),
-            )
-            .with_hint("install git, or check that it is on the PATH")
+            CliError::input(FailureKind::NoGit, format!("cannot start git: {}", crate::error::reason(&error)))
+                .with_hint("install git, or check that it is on the PATH")
         })
     }
 }
 
-/// The one line that git answered.
+/// The first line of git's output.
 fn line(answer: &Output) -> String {
     String::from_utf8_lossy(&answer.stdout).trim_end_matches(['\n', '\r']).to_owned()
 }

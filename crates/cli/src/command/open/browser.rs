@@ -1,4 +1,4 @@
-//! The user's browser, started with a file and never with a link: other users read the arguments of every process.
+//! Starts the user's browser with a file. Returns whether it started.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -10,16 +10,16 @@ use cellist_host::OpeningFile;
 
 use crate::host;
 
-/// How long the desktop may take to name its browser.
+/// The timeout of `xdg-settings`.
 const NAMING: Duration = Duration::from_secs(2);
 
-/// Whether there is a screen for a browser.
+/// Whether a graphical session is available.
 pub(super) fn can_start() -> bool {
     let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     cfg!(target_os = "macos") || has("DISPLAY") || has("WAYLAND_DISPLAY")
 }
 
-/// Where the browser can read a file that leads it to the page.
+/// The location of the redirect file, which the browser must be able to read.
 pub(super) fn file() -> OpeningFile {
     match snap_folder() {
         Some(folder) => OpeningFile::In(folder),
@@ -27,12 +27,12 @@ pub(super) fn file() -> OpeningFile {
     }
 }
 
-/// The folder that a browser from a snap can read: hidden folders are not for it.
+/// The folder for a browser from a snap, which cannot read hidden folders.
 fn snap_folder() -> Option<PathBuf> {
     if cfg!(target_os = "macos") {
         return None;
     }
-    let named = host::wait(async {
+    let named = host::block_on(async {
         let mut command = tokio::process::Command::new("xdg-settings");
         command.args(["get", "default-web-browser"]).stdin(Stdio::null()).kill_on_drop(true);
         Ok(tokio::time::timeout(NAMING, command.output()).await)
@@ -43,7 +43,7 @@ fn snap_folder() -> Option<PathBuf> {
     common.is_dir().then(|| common.join("cellist"))
 }
 
-/// The snap that an entry of the desktop belongs to, as in `firefox_firefox.desktop`.
+/// The snap of a desktop entry such as `firefox_firefox.desktop`.
 fn snap_of(entry: &str) -> Option<&str> {
     let (snap, program) = entry.trim().split_once('_')?;
     let is_name = !snap.is_empty() && snap.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
@@ -58,7 +58,7 @@ pub(super) fn start(file: &Path) -> bool {
     command.spawn().is_ok()
 }
 
-/// A file as browsers name it.
+/// A path as a `file://` URL.
 fn address(path: &OsStr) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
     path.as_bytes().iter().fold("file://".to_owned(), |text, byte| match plain(*byte) {

@@ -1,8 +1,7 @@
-//! What is unusual about a notebook that can be read all the same.
+//! Notices about unusual but readable notebooks.
 
 use cellist_notebook::{Cell, Notebook};
 
-/// One sentence each.
 pub(super) fn oddities(notebook: &Notebook) -> Vec<String> {
     let mut oddities = Vec::new();
     let version = notebook.version();

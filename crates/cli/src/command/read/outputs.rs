@@ -1,13 +1,13 @@
-//! Outputs for a reader: as text, cut where they are long, below the cell that they belong to.
+//! The outputs of a cell as text, truncated, below the cell.
 
 use cellist_notebook::{Cell, Notebook};
 use cellist_output::{Ansi, Limits, Output, Shown, Sink};
 
-/// What is shown of one cell's outputs.
+/// The limit for the outputs of one cell.
 const LIMITS: Limits = Limits::new(8 * 1024, 100);
 
-/// A cell as cell-marked text with its outputs below it. The line between them has the shape of a marker and is
-/// none, so that `write` refuses this text instead of taking outputs for source.
+/// A cell as cell-marked text, followed by its outputs. The line between them is an invalid marker, so that
+/// `write` rejects this text instead of taking outputs for source.
 pub(super) fn cell_text(notebook: &Notebook, index: usize) -> String {
     let mut text = notebook.cell_text(index);
     let cell = &notebook.cells()[index];
@@ -21,10 +21,8 @@ pub(super) fn cell_text(notebook: &Notebook, index: usize) -> String {
     text
 }
 
-/// How the line above outputs begins.
 pub(crate) const MARKER: &str = "# %% [output]";
 
-/// The outputs of a cell as one text.
 pub(super) fn shown(cell: &Cell) -> Shown {
     let mut sink = Sink::new(LIMITS, Ansi::Remove);
     for output in cell.outputs() {

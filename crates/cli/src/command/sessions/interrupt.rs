@@ -1,4 +1,4 @@
-//! `cellist sessions interrupt`: stops the running code and keeps the state, unless it is forced.
+//! `cellist sessions interrupt`: stops the running code and, without --force, keeps the state.
 
 use cellist_host::{Reply, Request};
 use cellist_session::execution::KernelState;
@@ -6,44 +6,45 @@ use cellist_session::sessions::Interruption;
 use clap::Args;
 use serde_json::json;
 
-use super::{Which, change};
-use crate::answer::Answer;
+use super::{SessionSelector, change};
 use crate::error::{CliError, Exit};
 use crate::host;
+use crate::output::CommandOutput;
 
-/// Interrupt what a session runs; its state is kept
+/// Interrupt the code that a session is running; its state is kept
 ///
-/// Code that has not stopped after python.interrupt_grace (5 seconds) is reported as still running, with exit code 124. Interrupt it
-/// again, or use --force.
+/// If the code has not stopped after python.interrupt_grace (5 seconds), it is reported as still running, with
+/// exit status 124. Interrupt it again, or use --force.
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist sessions interrupt work
   cellist sessions interrupt work --force")]
-pub(super) struct Arguments {
+pub(super) struct SessionsInterruptArgs {
     #[command(flatten)]
-    which: Which,
-    /// Kill the kernel if the code does not stop; its state is lost then
+    which: SessionSelector,
+    /// Kill the kernel if the code does not stop; its state is lost
     #[arg(long)]
     force: bool,
 }
 
-pub(super) fn run(Arguments { which, force }: Arguments) -> Result<Answer, CliError> {
+pub(super) fn interrupt_session(
+    SessionsInterruptArgs { which, force }: SessionsInterruptArgs,
+) -> Result<CommandOutput, CliError> {
     let interruption = match change(&which, |session| Request::Interrupt { session, force })? {
         Reply::Interrupted(interruption) => interruption,
         other => return Err(host::unexpected(&other)),
     };
     let id = &which.id;
     let (text, state, execution) = match interruption {
-        Interruption::NothingRan => (format!("Nothing runs in session {id}.\n"), None, None),
+        Interruption::NothingRan => (format!("Nothing is running in session {id}.\n"), None, None),
         Interruption::Kept => (format!("Interrupted session {id}.\n"), Some(KernelState::Kept), None),
         Interruption::Lost => {
-            let text = format!("Session {id} did not stop: its kernel was killed, and its state is lost.\n");
+            let text = format!("Session {id} did not stop: its kernel was killed and its state is lost.\n");
             (text, Some(KernelState::Lost), None)
         }
         Interruption::NotStopped(execution) => {
-            let text = format!(
-                "Session {id} was interrupted and has not stopped yet: still running as execution {execution}.\n"
-            );
+            let text =
+                format!("Session {id} was interrupted but is still running as execution {execution}.\n");
             (text, Some(KernelState::Unknown), Some(execution))
         }
     };
@@ -55,5 +56,5 @@ pub(super) fn run(Arguments { which, force }: Arguments) -> Result<Answer, CliEr
         "state": state,
         "execution": execution,
     });
-    Ok(Answer::new(text, json).with_exit(exit))
+    Ok(CommandOutput::new(text, json).with_exit(exit))
 }

@@ -1,4 +1,4 @@
-//! `cellist sessions list`: what there is, the oldest first.
+//! `cellist sessions list`: prints all sessions, oldest first.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -8,20 +8,20 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::ask;
-use crate::answer::Answer;
 use crate::clock::ago;
 use crate::error::CliError;
 use crate::host;
 use crate::listing::table;
+use crate::output::CommandOutput;
 
-/// List the sessions, the oldest first
+/// List sessions, oldest first
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist sessions list
   cellist sessions list --json")]
-pub(super) struct Arguments {}
+pub(super) struct SessionsListArgs {}
 
-pub(super) fn run(_: Arguments) -> Result<Answer, CliError> {
+pub(super) fn list_sessions(_: SessionsListArgs) -> Result<CommandOutput, CliError> {
     let sessions = match ask(Request::Sessions)? {
         None => Vec::new(),
         Some(Reply::Sessions(sessions)) => sessions,
@@ -32,9 +32,9 @@ pub(super) fn run(_: Arguments) -> Result<Answer, CliError> {
         false => table(&COLUMNS, sessions.iter().map(row)),
     };
     let rows: Vec<Value> = sessions.iter().map(to_json).collect();
-    let answer = Answer::new(text, json!({ "sessions": rows }));
+    let answer = CommandOutput::new(text, json!({ "sessions": rows }));
     Ok(match sessions.is_empty() {
-        true => answer.with_notices(vec!["there are no sessions".into()]),
+        true => answer.with_notices(vec!["no sessions".into()]),
         false => answer,
     })
 }
@@ -47,10 +47,10 @@ fn row(session: &SessionView) -> Vec<String> {
     let state = match session.state {
         SessionState::Starting => "starting",
         SessionState::Idle => "idle",
-        SessionState::Busy if session.is_stuck => "busy, does not stop",
+        SessionState::Busy if session.is_stuck => "busy, not stopping",
         SessionState::Busy => "busy",
-        SessionState::Silent => "does not answer",
-        SessionState::Dead => "without a kernel",
+        SessionState::Silent => "not responding",
+        SessionState::Dead => "no kernel",
     };
     let state = match session.queued {
         0 => state.to_owned(),
@@ -68,7 +68,7 @@ fn row(session: &SessionView) -> Vec<String> {
     ]
 }
 
-/// How long a session stays if nobody uses it.
+/// The time until an unused session ends.
 fn ends_in(ends_ms: u64) -> String {
     let left = (UNIX_EPOCH + Duration::from_millis(ends_ms)).duration_since(SystemTime::now());
     match left.unwrap_or_default().as_secs() {

@@ -4,25 +4,25 @@ use cellist_host::{Reply, Request};
 use clap::Args;
 use serde_json::json;
 
-use super::{Which, change};
-use crate::answer::Answer;
+use super::{SessionSelector, change};
 use crate::error::CliError;
 use crate::host;
+use crate::output::CommandOutput;
 
-/// End a session, with its kernel and all that runs and waits in it
+/// End a session: its kernel, running code and queue
 #[derive(Args, Debug)]
 #[command(after_help = "Examples:
   cellist sessions stop work")]
-pub(super) struct Arguments {
+pub(super) struct SessionsStopArgs {
     #[command(flatten)]
-    which: Which,
+    which: SessionSelector,
 }
 
-pub(super) fn run(Arguments { which }: Arguments) -> Result<Answer, CliError> {
+pub(super) fn stop_session(SessionsStopArgs { which }: SessionsStopArgs) -> Result<CommandOutput, CliError> {
     match change(&which, Request::End)? {
         Reply::Done => {
             let text = format!("Stopped session {}.\n", which.id);
-            Ok(Answer::new(text, json!({ "id": which.id, "stopped": true })))
+            Ok(CommandOutput::new(text, json!({ "id": which.id, "stopped": true })))
         }
         other => Err(host::unexpected(&other)),
     }

@@ -1,4 +1,4 @@
-//! The browsers that were let in at the page, as a list, from the host or from the state folder.
+//! Lists the browsers that were signed in to the page, from the host or from the state folder.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -6,29 +6,29 @@ use cellist_host::{BrowserView, HostClient, Reply, Request};
 use cellist_settings::Home;
 use serde_json::{Value, json};
 
-use crate::answer::Answer;
 use crate::clock::ago;
 use crate::error::CliError;
 use crate::host::{self, unexpected};
 use crate::listing::table;
+use crate::output::CommandOutput;
 
 const COLUMNS: [&str; 6] = ["browser", "name", "signed in", "open pages", "first used", "last used"];
 
-/// The answer of `cellist status --browsers`.
-pub(super) fn list(home: &Home) -> Result<Answer, CliError> {
+/// The output of `cellist status --browsers`.
+pub(super) fn list(home: &Home) -> Result<CommandOutput, CliError> {
     let browsers = ask(Request::Browsers)?.unwrap_or_else(|| cellist_serve::browsers(home));
     let json = json!({ "browsers": browsers.iter().map(to_json).collect::<Vec<_>>() });
     if browsers.is_empty() {
-        let notices = vec!["no browser was let in".to_owned()];
-        return Ok(Answer::new("", json).with_notices(notices));
+        let notices = vec!["no browser is signed in".to_owned()];
+        return Ok(CommandOutput::new("", json).with_notices(notices));
     }
-    Ok(Answer::new(table(&COLUMNS, browsers.iter().map(row)), json))
+    Ok(CommandOutput::new(table(&COLUMNS, browsers.iter().map(row)), json))
 }
 
-/// Asks the host about browsers; nothing where none runs.
+/// Sends a request about browsers. Returns `None` without a host.
 pub(crate) fn ask(request: Request) -> Result<Option<Vec<BrowserView>>, CliError> {
-    host::wait(async {
-        let host = host::ours();
+    host::block_on(async {
+        let host = host::user_host();
         if host.state().await?.is_none() {
             return Ok(None);
         }

@@ -121,7 +121,7 @@ fn agent(desk: &Desk, words: &[String]) -> (i32, String) {
     (ran.exit, format!("{}{}", String::from_utf8_lossy(&ran.out), ran.err))
 }
 
-/// All files and what is in them.
+/// All files and their content.
 fn content(desk: &Desk) -> Vec<(String, Vec<u8>)> {
     let names = ["nb.ipynb", "copy.ipynb", "secret.ipynb", ".env", ".git/config", ".github/nb.ipynb", "out"];
     let state = ["keep/a.ipynb", "log/a.log", "config.toml"];
@@ -177,7 +177,7 @@ fn each_path_of_each_command_is_held_to_the_table_for_an_agent() {
                     executed.iter().for_each(|path| check(path, "tools.allow_writes"));
                 }
             }
-            Uses::Person => check("nb.ipynb", "is for a person alone"),
+            Uses::Person => check("nb.ipynb", "is not available to agents"),
             Uses::Nothing => {}
         }
     }

@@ -8,7 +8,7 @@ use crate::notebooks::Page;
 /// Bytes of the display.
 const SIZE: u64 = 80_000_000;
 
-/// How much memory the host may take for it, above what it has.
+/// The memory that the host may use in addition.
 const ROOM: u64 = SIZE * 5 / 2;
 
 #[test]

@@ -78,7 +78,7 @@ impl Shaky {
         fs::read_to_string(self.desk.state().join("serve.log")).unwrap()
     }
 
-    /// What the page answers to the link that a person gets, head and body.
+    /// The page's response to the user's link, head and body.
     pub(super) fn page(&self) -> Option<String> {
         let opened = self.desk.run(&["open", "--no-browser", "--json", "nb.ipynb"]);
         let opened: serde_json::Value = serde_json::from_slice(&opened.out).ok()?;

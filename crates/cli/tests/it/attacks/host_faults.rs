@@ -175,7 +175,7 @@ fn edit_later(about: About, case: &Case) -> Result<bool, String> {
     if !matches!(attached, Some(Ok(_))) {
         return Err("strace did not attach".into());
     }
-    // What it says later must not fill the pipe.
+    // Later output must not fill the pipe.
     let rest = thread::spawn(move || said.for_each(drop));
     let checked = editing.check();
     let _ = Command::new("kill").args(["-INT", &strace.0.id().to_string()]).status();

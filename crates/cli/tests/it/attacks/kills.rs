@@ -70,7 +70,7 @@ impl Victim {
     }
 }
 
-/// What became of the cells that were inserted.
+/// The fate of the inserted cells.
 #[derive(Default)]
 struct Book {
     next: usize,
@@ -140,7 +140,7 @@ impl Bed {
         agent
     }
 
-    /// The kernels that carry our mark: what leads a session.
+    /// The kernels with our mark: the session leaders.
     fn kernels(&self, python: &str) -> Vec<u32> {
         let agent = self.agent.as_ref().map(|agent| agent.child.id());
         let is_kernel = |pid: &u32| {
@@ -166,7 +166,7 @@ impl Bed {
         names.filter(|name| name.starts_with('k')).collect()
     }
 
-    /// The sources in the file, which must be whole, and what is wrong with them.
+    /// The sources in the file, which must be valid, and their faults.
     fn check_file(&self) {
         let notebook: Value = serde_json::from_slice(&self.desk.read("nb.ipynb")).expect("the file is whole");
         let mut found: BTreeMap<String, usize> = BTreeMap::new();

@@ -52,7 +52,8 @@ fn a_host_with_few_files_answers_its_owner_whatever_is_held_open() {
 
 #[test]
 fn commands_of_a_user_without_processes_left_say_so_and_do_not_panic() {
-    // Only root can become a user of whom nothing runs; nobody else can count on a limit of processes.
+    // Only root can become a user without processes; for other users a process limit depends on their other
+    // programs.
     let is_root = rustix::process::geteuid().is_root();
     assert!(is_root, "this test becomes another user: run the tests as root (see CONTRIBUTING.md)");
     let desk = Desk::unjudged();
@@ -82,7 +83,7 @@ fn commands_of_a_user_without_processes_left_say_so_and_do_not_panic() {
             command.args(["60", "prlimit", &format!("--nproc={most}"), "setpriv", &user, "--clear-groups"]);
             command.arg(env!("CARGO_BIN_EXE_cellist")).args(words);
             desk.prepare(&mut command);
-            // A host in front of us has to be ended; what does not start ends by itself.
+            // A host in the foreground has to be stopped; one that fails to start ends by itself.
             if words == ["serve"] {
                 command = stopped_soon(&command);
             }

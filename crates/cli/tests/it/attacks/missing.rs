@@ -156,7 +156,7 @@ impl Walk {
         told(&Ran::of(&mut command))
     }
 
-    /// Does the work: the answer, and whether it failed.
+    /// Works while a site gets nothing, and again when it does. Returns the faults.
     fn work(&mut self, work: Work) -> (String, bool) {
         self.number += 1;
         let number = self.number;
@@ -274,7 +274,7 @@ fn a_host_without_a_watcher_of_its_socket_works() {
 #[test]
 fn commands_that_start_a_host_tell_what_is_missing() {
     for (site, words, says) in [
-        (Site::AsideThread, &["serve"][..], "the host cannot have the 3 threads that it needs"),
+        (Site::AsideThread, &["serve"][..], "cannot start the 3 threads of the host"),
         (Site::RegistrationFile, &["serve"], "the state folder cannot be used"),
         (Site::DetachedProcess, &["serve", "--background"], "cellist"),
         (Site::TurnThread, &["serve", "--background"], ""),

@@ -32,7 +32,7 @@ while not select.select([sys.stdin], [], [], 0)[0] and time.monotonic() < end:
                 print(text, flush=True)
 "#;
 
-/// A browser starter that says what it was given and stays a while, as a browser would.
+/// A browser starter that prints its arguments and stays a while, as a browser would.
 const STARTER: &str = "#!/bin/sh\nprintf %s \"$1\" > \"$CELLIST_TEST_GIVEN.new\"\nmv \"$CELLIST_TEST_GIVEN.new\" \
                        \"$CELLIST_TEST_GIVEN\"\nn=0\nwhile [ ! -e \"$CELLIST_TEST_GIVEN.go\" ] && [ $n -lt 600 ]; do sleep 0.05; n=$((n + 1)); done\n";
 
@@ -133,9 +133,9 @@ fn another_user_who_watches_all_command_lines_does_not_get_the_link() {
     let refused = desk.run(&["revoke", "00000000"]).refused(2);
     assert!(refused.contains("status --browsers"), "{refused}");
     let told = desk.run(&["revoke", &id]).ok();
-    assert_eq!(told, format!("Ended {id} (Firefox 144 on Linux)\n"));
+    assert_eq!(told, format!("Signed out {id} (Firefox 144 on Linux)\n"));
     assert_eq!(desk.json(&["status", "--browsers"])["browsers"], serde_json::json!([]));
-    assert_eq!(desk.run(&["revoke", "--all"]).ok(), "No browser was let in.\n");
+    assert_eq!(desk.run(&["revoke", "--all"]).ok(), "No browser is signed in.\n");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! What agents over MCP and in a shell reach: no secret, nothing of the state folder, and nothing that other programs run
-//! unless a person consented.
+//! The reach of agents over MCP and in a shell: no secret, nothing of the state folder, and nothing that other
+//! programs run.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -220,10 +220,10 @@ fn an_agent_in_a_shell_reaches_what_other_agents_reach_and_a_person_all_of_it() 
         assert!(refused(words).contains("tools.allow_writes"), "{words:?}");
     }
     for words in [&["trust"][..], &["status", "--token"], &["git-setup"], &["open"], &["revoke", "--all"]] {
-        assert!(refused(words).contains("is for a person alone"), "{words:?}");
+        assert!(refused(words).contains("is not available to agents"), "{words:?}");
     }
     assert!(desk.text(".github/nb.ipynb").contains('x') && !desk.path().join(".git/new.ipynb").exists());
-    // What a person does is theirs, and so is an agent's ordinary work.
+    // People are not restricted, and neither is an agent's ordinary work.
     assert!(desk.run(&["read", "secret.ipynb"]).ok().contains(SECRET));
     desk.run(&["cell", "edit", ".github/nb.ipynb", "0", "--source", "mine"]).ok();
     assert_eq!(agent(&["cell", "edit", "nb.ipynb", "0", "--source", "y = 2"]).exit, 0);

@@ -15,14 +15,14 @@ use serde_json::Value;
 use crate::bench::bare_python;
 use crate::desk::{Desk, notebook};
 
-/// What happens to a call.
+/// The fault of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fault {
     Error(&'static str),
     Kill,
 }
 
-/// One call of a command, and what happens to it.
+/// One call of a command and its fault.
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     pub(super) call: String,
@@ -165,7 +165,7 @@ fn edit_once(desk: &Desk, case: &Case) -> Result<bool, String> {
     let (old, new) = (old(), notebook(&["a = 2", "print(a)"]));
     let (ended, met) = case.run(desk, &NEW);
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-    // Whoever reads it completes a save into the file itself that was cut short.
+    // The next reader completes an interrupted in-place save.
     let is_killed = ended.status.code().is_none();
     if is_killed {
         desk.run(&["read", "nb.ipynb"]);
@@ -179,7 +179,7 @@ fn edit_once(desk: &Desk, case: &Case) -> Result<bool, String> {
     match ended.status.code() {
         Some(0) if !is_new => return Err(format!("said to be saved, and is not; {said}")),
         Some(0) => {}
-        // The answer could not be printed, and that is what it says.
+        // The output could not be printed, and the error says so.
         Some(4) if is_new && said.contains("standard output") => {}
         Some(_) if is_new => return Err(format!("said to have failed, and is saved; {said}")),
         Some(2..=4) if said.starts_with("error: ") => {}

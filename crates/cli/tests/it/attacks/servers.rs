@@ -1,5 +1,5 @@
-//! Hostile servers: gateways, kernels and providers that send what no client can hold. The host takes little memory for
-//! them, says what they sent, and its other sessions go on.
+//! Hostile servers: gateways, kernels and providers that send more than a client can hold. The host uses
+//! little memory for them, reports their messages, and keeps its other sessions running.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -78,7 +78,7 @@ impl Hostile {
         Hostile { url, sockets }
     }
 
-    /// A gateway that starts kernels as any other, and attacks whoever opens a websocket to one.
+    /// A gateway that starts kernels normally and attacks each websocket client.
     fn gateway(attack: impl Fn(&mut TcpStream) -> Sending + Send + Sync + 'static) -> Hostile {
         Hostile::start(move |first, stream| match first {
             _ if first.contains("/channels") => attack(stream),
@@ -95,7 +95,7 @@ fn upgraded(key: &str) -> String {
     )
 }
 
-/// What a gateway answers that means no harm.
+/// A harmless gateway's responses.
 fn usual(first: &str) -> String {
     let body = match first.split(' ').take(2).collect::<Vec<_>>().join(" ").as_str() {
         "GET /api/kernelspecs" => {
@@ -107,7 +107,7 @@ fn usual(first: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
 }
 
-/// A host with a session of somebody else, whose memory is watched.
+/// A host with a session of another user, whose memory is watched.
 struct Victim {
     desk: Desk,
     pid: u64,
@@ -122,7 +122,7 @@ impl Victim {
         Victim { pid, ..victim }
     }
 
-    /// Runs code in the session of somebody else.
+    /// Runs code in the other session.
     fn other(&self, code: &str) -> String {
         let flags = Backend::BareRunner.flags();
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
@@ -131,7 +131,7 @@ impl Victim {
         String::from_utf8(ran.out).unwrap()
     }
 
-    /// Attacks the host by a command: what it says about it.
+    /// Attacks the host by a command. Returns the command's output.
     #[track_caller]
     fn attacked(&self, words: &[&str]) -> Ran {
         self.attacked_by(&mut self.desk.command(words))

@@ -1,5 +1,5 @@
-//! A state folder that other users can write to, replace or own: every command warns of it, and the host uses none of another
-//! user's. Run as root, who may give folders away.
+//! A state folder that other users can write to, replace or own: every command warns about it, and the host
+//! refuses another user's folder. Run as root, because root can change owners.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};

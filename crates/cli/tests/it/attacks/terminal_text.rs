@@ -8,10 +8,11 @@ use testkit::Terminal;
 use crate::bench::bare_python;
 use crate::desk::Desk;
 
-/// Sets the title, hides text, clears the screen by an eight-bit sequence, rings, and goes back over what was printed.
+/// Sets the title, hides text, clears the screen with an eight-bit sequence, rings, and moves back over
+/// printed text.
 const HOSTILE: &str = "\x1b]0;pwned\x07\x1b[8mx\u{9b}2J\r\x08";
 
-/// What of it must not come through.
+/// The parts that must not come through.
 const SIGNS: [&str; 6] = ["\x1b]0;pwned", "\x07", "\x1b[8m", "\u{9b}", "\x08", "\x1b[2J"];
 
 fn hostile_desk() -> Desk {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// Longer than anything takes on a busy machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// A server that was started, and what it has said.
+/// A running server and its messages.
 pub(crate) struct Client {
     pub(crate) child: Child,
     input: Option<ChildStdin>,

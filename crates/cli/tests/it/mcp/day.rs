@@ -1,4 +1,4 @@
-//! A whole working day of an agent, on real kernels: what it is told at each step, and what is in the file at the end.
+//! A whole working day of an agent on real kernels: the result of each step, and the file at the end.
 
 use std::process::Command;
 
@@ -53,13 +53,13 @@ impl Day<'_> {
         id_in(&told)
     }
 
-    /// Someone else gives a cell another text.
+    /// Another client edits a cell.
     #[track_caller]
     fn person_writes(&self, cell: &str, source: &str) {
         self.desk.run(&["cell", "edit", NB, cell, "--source", source]).ok();
     }
 
-    /// Runs everything in a new kernel, and finds what nbclient makes of the same cells.
+    /// Runs everything in a new kernel, and compares with nbclient.
     #[track_caller]
     fn runs_all_as_nbclient(&mut self, backend: Backend) {
         let told = self.told("notebook_kernel", json!({ "notebook": NB, "action": "restart" }));
@@ -130,7 +130,7 @@ fn id_in(told: &str) -> String {
     told.split(['(', ')']).nth(1).unwrap_or_else(|| panic!("{told}")).to_owned()
 }
 
-/// What stands in a text from one word up to the next blank.
+/// The text from a word to the next blank.
 fn after<'a>(text: &'a str, word: &str) -> &'a str {
     let rest = text.split_once(word).unwrap_or_else(|| panic!("no {word:?}: {text}")).1;
     rest.split([' ', ']', '\n']).next().unwrap_or_default()
@@ -179,7 +179,7 @@ fn a_day_on(backend: Backend, format: Format) {
     let told = day.told("update_notebook_cell", repair);
     assert!(told.contains("· ok") && told.contains("\n8\n"), "{told}");
 
-    // What is there now.
+    // The current state.
     let told = day.told("get_variables", json!({ "notebook": NB }));
     assert!(told.contains("sales: list of 3 = [3, 1, 4]\n") && told.contains("total: int = 8"), "{told}");
 
@@ -203,7 +203,7 @@ fn a_day_on(backend: Backend, format: Format) {
     let images: Vec<&Value> = blocks.iter().filter(|block| block["type"] == "image").collect();
     assert!(!failed && images.len() == 1 && images[0]["mimeType"] == "image/png", "{blocks:?}");
 
-    // What takes too long is handed over, interrupted and thrown away; the state stays.
+    // A long call is handed over, interrupted and discarded; the state stays.
     let mut endless = added("import time\nprint('begun', flush=True)\nwhile True:\n    time.sleep(0.01)");
     endless["soft_wait"] = json!(0);
     let told = day.told("add_notebook_cell", endless);

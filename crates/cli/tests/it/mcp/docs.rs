@@ -1,5 +1,5 @@
-//! What the docs tell people to paste works: each configuration is read as its client reads it, and its command is
-//! started until it lists its tools.
+//! The configurations in the docs work: each is parsed as its client parses it, and its command is started
+//! until it lists its tools.
 
 use std::fs;
 

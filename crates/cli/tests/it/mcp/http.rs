@@ -1,4 +1,4 @@
-//! Over HTTP: who is let in, and what is too much.
+//! MCP over HTTP: access and limits.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -37,14 +37,14 @@ fn send_to(url: &str, method: &str, headers: &[(&str, &str)], body: &str) -> (u1
     (status.unwrap_or_else(|| panic!("no status: {answer:?}")), answer)
 }
 
-/// What a client says first.
+/// The first message of a client.
 fn greeting() -> String {
     let client = json!({ "name": "t", "version": "1" });
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }).to_string()
 }
 
-/// Checks who is let in where MCP is served.
+/// Checks access to MCP.
 fn check_door(url: &str, token: &str) {
     let bearer = format!("Bearer {token}");
     let check = |headers: &[(&str, &str)], expected: u16| {
@@ -92,7 +92,7 @@ impl Host<'_> {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// Sends an editor's report; the status and what is answered.
+    /// Sends an editor's report. Returns the status and the body.
     fn report(&self, said: &Value) -> (u16, Value) {
         let bearer = format!("Bearer {}", self.token);
         let (status, answer) =

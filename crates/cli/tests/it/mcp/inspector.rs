@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::official::{Server, TOKEN};
 use crate::desk::{Desk, Ran};
 
-/// Asks through the inspector: the target and what is asked of it.
+/// Sends a request through the inspector.
 fn inspect(desk: &Desk, words: &[&str]) -> Ran {
     let (node, packages) = testkit::node("mcp-clients");
     let mut command = Command::new(node);
@@ -40,7 +40,7 @@ fn the_inspector_lists_and_calls_over_both_transports_and_finds_nothing_to_compl
             let words = ["--method", "tools/call", "--tool-name", tool, "--tool-arg", argument];
             inspect(&desk, &[target, &words].concat())
         };
-        // It does not even try what is not on the list.
+        // It does not call tools that are not listed.
         let unlisted = call("delete_notebook_cells", "cells=[0]");
         assert!(unlisted.exit == 5 && unlisted.err.contains("tool_not_found"), "{}", unlisted.all());
         let refused = call("read_artifact", "id=nothing");

@@ -1,4 +1,5 @@
-//! The table of modes: the same call has the same fate over every transport, and what is refused leaves no trace.
+//! The table of modes: the same call has the same result over every transport, and refused calls leave no
+//! trace.
 
 use serde_json::{Value, json};
 
@@ -76,7 +77,7 @@ fn a_call_has_the_same_fate_over_every_transport_and_a_refused_one_leaves_no_tra
                 looks().iter().map(|(tool, arguments)| client.call(tool, arguments)).collect();
             told.iter().for_each(|(text, failed)| assert!(!failed, "{mode}: {text}"));
             for (tool, arguments, least) in table() {
-                // What an agent may do with the notebook is tried elsewhere.
+                // Access to the notebook itself is tested elsewhere.
                 if from >= least && least == From::Agent {
                     continue;
                 }

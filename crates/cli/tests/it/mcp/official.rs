@@ -43,12 +43,12 @@ impl Server {
     pub(crate) fn start(mut command: Command) -> Server {
         command.env("CELLIST_MCP_TOKEN", TOKEN);
         let (server, said) = Server::spawn(command);
-        // What else it says is not lost on whoever looks at the test.
+        // Further output is shown in the log of the test.
         thread::spawn(move || said.map_while(Result::ok).for_each(|line| eprintln!("{line}")));
         server
     }
 
-    /// The same without a token, and what it says after its address.
+    /// The same without a token. Returns the output after its address.
     pub(crate) fn spawn(mut command: Command) -> (Server, Lines<BufReader<ChildStderr>>) {
         let mut child = command.args(["--http", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -97,7 +97,7 @@ impl Official {
             }
             Way::Stdio => {
                 client.arg("stdio").arg(command.get_program()).args(command.get_args());
-                // What the command was to have around it goes through the client.
+                // The environment of the command passes through the client.
                 for (name, value) in command.get_envs() {
                     match value {
                         Some(value) => client.env(name, value),
@@ -124,7 +124,7 @@ impl Official {
         official
     }
 
-    /// Asks for something and waits for what comes of it.
+    /// Sends a request and waits for its result.
     #[track_caller]
     pub(crate) fn ask(&mut self, step: &Value) -> Value {
         let input = self.input.as_mut().unwrap();

@@ -44,7 +44,7 @@ fn agents_read_marks_in_place_of_credentials_and_the_files_keep_them() {
             (call("read", json!({ "path": "nb.ipynb" })), token_mark),
             (call("read", json!({ "path": "nb.ipynb:raw" })), key_mark),
             (call("read", json!({ "path": "deploy.txt" })), key_mark),
-            // Without the line that says what it is, and without its end.
+            // Without the header and without the end.
             (call("read", json!({ "path": "deploy.txt:4-" })), key_mark),
             (call("read", json!({ "path": "deploy.txt:1-6" })), key_mark),
             (
@@ -62,7 +62,7 @@ fn agents_read_marks_in_place_of_credentials_and_the_files_keep_them() {
             }
         }
         assert_eq!((desk.read("nb.ipynb"), desk.read("deploy.txt")), before);
-        // What an agent writes beside a mark leaves what it stands for.
+        // Text beside a mark does not change the secret behind the mark.
         let (told, failed) = client
             .call("edit", &json!({ "path": "nb.ipynb", "old": "print(key)", "new": "print(len(key))" }));
         assert!(!failed, "{told}");

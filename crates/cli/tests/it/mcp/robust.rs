@@ -1,5 +1,5 @@
-//! What makes no sense and what is far too much: each is answered within its budget, with what would be right, and the
-//! server goes on.
+//! Invalid and excessive requests: each is answered within its budget, the error names the valid form, and the
+//! server keeps running.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::client::Client;
 use crate::bench::Backend;
 use crate::desk::{Desk, notebook};
 
-/// Calls that cannot be carried out, and what names the valid form.
+/// Invalid calls, and the valid form in their errors.
 fn senseless() -> Vec<(&'static str, Value, &'static str)> {
     let nb = "nb.ipynb";
     let update = |more: Value| {
@@ -38,7 +38,7 @@ fn senseless() -> Vec<(&'static str, Value, &'static str)> {
         ("eval", json!({ "cells": [{ "code": "1" }] }), "`cells[0].language` is missing"),
         ("python", json!({}), "give `code` or `cells`"),
         ("get_notebook_cells", json!({}), "No active notebook found"),
-        // Cells that are not there, and what is near.
+        // Missing cells, and the nearest ones.
         ("get_cell_outputs", outputs(json!("gamma")), "by its id or its index"),
         ("get_cell_outputs", outputs(json!("alpah")), "the nearest id is `alpha`"),
         ("get_cell_outputs", outputs(json!(12)), "the notebook has 2 cells, 0 to 1"),

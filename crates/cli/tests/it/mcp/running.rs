@@ -78,7 +78,7 @@ fn a_command_of_the_shell_goes_with_all_that_it_started_when_its_call_is_cancell
     assert_eq!(client.leave(), 0);
 }
 
-/// What is told of a command that says hello and fails.
+/// The result of a command that prints hello and fails.
 const FAILED: &str = "Error: CommandFailed: exit code 4\nhello";
 
 #[test]

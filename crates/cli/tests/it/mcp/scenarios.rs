@@ -6,7 +6,7 @@ use super::client::Client;
 use super::official::{Official, Way};
 use crate::desk::{Desk, notebook};
 
-/// Whoever calls tools.
+/// A caller of tools.
 enum Caller {
     ByHand(Client),
     Official(Official),
@@ -46,7 +46,7 @@ impl Caller {
     }
 }
 
-/// What a mode allows on a notebook that is worked on.
+/// The tools that a mode allows on an active notebook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Works {
     /// Looking alone.

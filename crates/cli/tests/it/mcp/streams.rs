@@ -1,4 +1,4 @@
-//! On standard streams: the lists, what is refused before any tool sees it, and what becomes of the host.
+//! MCP on standard streams: lists, rejected requests, and the fate of the host.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn names(list: &Value) -> String {
     tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect::<Vec<_>>().join(" ")
 }
 
-/// What each request of the newer version says of itself.
+/// The metadata of each request in the newer version.
 fn meta() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": NEW,
@@ -159,6 +159,6 @@ fn only_a_notebook_that_is_there_can_be_attached() {
         let refused = desk.run(&["mcp", "--attach", name]).refused(2);
         assert!(refused.contains(&format!("{name}: {why}")) && refused.contains("hint: "), "{refused}");
     }
-    // Whoever goes away at once has done nothing wrong.
+    // A client that disconnects at once is no error.
     assert_eq!(desk.run(&["mcp", "--attach", "nb.ipynb"]).ok(), "");
 }

@@ -28,7 +28,7 @@ fn the_wheel_is_packed_installed_in_a_clean_environment_and_lists_its_tools() {
     pack.args(["build", "--profile", "dev", "--compatibility", "linux", "--offline", "--out"]);
     pack.arg(desk.path().join("wheels")).arg("--target-dir").arg(desk.path().join("target"));
     pack.current_dir(&root).env("CARGO", &stand_in).env("REAL_CARGO", env!("CARGO"));
-    // A copy: maturin moves what it packs, and other tests start the program meanwhile.
+    // A copy: maturin moves its input, and other tests start the program meanwhile.
     let built = desk.path().join("built/cellist");
     fs::create_dir(desk.path().join("built")).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_cellist"), &built).unwrap();

@@ -1,4 +1,4 @@
-//! What notebooks with stored outputs cannot show: floods, interrupts, and loops inside loops.
+//! Behaviour that stored outputs cannot show: floods, interrupts and nested loops.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -56,7 +56,7 @@ fn whatever_a_cell_is_doing_it_is_stopped_and_the_result_says_what_became_of_the
             assert_eq!((ran.exit, &report["status"]), (124, &json!("timeout")), "{code}: {report}");
             let found = report["kernel"]["state"].as_str().unwrap();
             assert!(state.is_empty() || found == state, "{code} on {backend:?}: {report}");
-            // The kernel ends with the command, so that it is said only what was lost.
+            // The kernel ends with the command, so only the loss is reported.
             let is_said = report["text"].as_str().unwrap().contains("The kernel's state was");
             assert_eq!(is_said, found == "lost", "{report}");
         }
@@ -65,7 +65,7 @@ fn whatever_a_cell_is_doing_it_is_stopped_and_the_result_says_what_became_of_the
 
 #[test]
 fn a_command_in_the_background_can_interrupt_what_its_cells_started() {
-    // A shell starts what is in the background with interrupts ignored, which children inherit.
+    // A shell starts background jobs with interrupts ignored, which children inherit.
     for backend in BOTH {
         let desk = Desk::new();
         let code = "import subprocess; subprocess.run(['sleep', '60'])";
@@ -124,7 +124,7 @@ fn commands_run_in_the_users_own_shell() {
 
 #[test]
 fn output_in_order_from_python_c_and_children() {
-    // Of ipykernel no order is known between Python's own text and what others write to the descriptors.
+    // ipykernel guarantees no order between Python's own text and other writes to the descriptors.
     let code = "import ctypes, os, subprocess, sys\n\
                 print('1 Python')\nos.write(1, b'2 descriptor\\n')\nprint('3 Python')\n\
                 subprocess.run(['echo', '4 child'])\nprint('5 Python')\n\

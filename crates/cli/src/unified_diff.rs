@@ -1,4 +1,4 @@
-//! Two texts as a unified diff.
+//! The difference of two texts in unified format.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -45,7 +45,7 @@ fn push(out: &mut String, line: &str) {
     out.push('\n');
 }
 
-/// Runs of hunks so near one another that their context would overlap.
+/// Groups hunks whose context would overlap.
 fn groups(hunks: &[Hunk]) -> Vec<Range<usize>> {
     let mut groups: Vec<Range<usize>> = Vec::new();
     for (index, hunk) in hunks.iter().enumerate() {
@@ -59,7 +59,7 @@ fn groups(hunks: &[Hunk]) -> Vec<Range<usize>> {
     groups
 }
 
-/// Lines as unified diffs count them: from 1, with the line before where there are none.
+/// A range as unified diffs print it: from 1, or the preceding line if it is empty.
 fn position(lines: &Range<usize>) -> String {
     let mut text = String::new();
     let first = if lines.is_empty() { lines.start } else { lines.start + 1 };
@@ -75,11 +75,11 @@ mod tests {
     use cellist_notebook::hunks;
 
     use super::write_hunks;
-    use crate::paint::{Paint, When};
+    use crate::paint::{ColourMode, Paint};
 
     fn check(before: &str, after: &str, expected: &str) {
         let mut out = String::new();
-        write_hunks(before, after, &hunks(before, after), Paint::for_stdout(When::Never), &mut out);
+        write_hunks(before, after, &hunks(before, after), Paint::for_stdout(ColourMode::Never), &mut out);
         assert_eq!(out, expected);
     }
 

@@ -1,4 +1,4 @@
-//! A run of a notebook: in the host, if that has the notebook open, else in this process. Both run it in the same way.
+//! Runs a notebook in the host if it is open there, else in this process.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,84 +19,88 @@ use cellist_settings::Settings;
 use cellist_store::{LoadedNotebook, Store};
 use tokio::runtime::Runtime;
 
-use super::{Arguments, answer, folder_of, heading, on_stdout, on_what};
-use crate::answer::{Answer, Format};
+use super::{RunArgs, answer, folder_of, heading, kernel_description, on_stdout};
 use crate::command::exec::{follow, start};
 use crate::error::{CliError, FailureKind};
-use crate::host::{self, Reach};
-use crate::interrupts;
+use crate::host::{self, HostAccess};
 use crate::notebook_access::author;
+use crate::output::{CommandOutput, OutputFormat};
 use crate::paint::Paint;
 use crate::progress::Progress;
 use crate::settings::limits;
-use crate::waiting::Waiting;
+use crate::signals;
+use crate::spinner::Spinner;
 
-/// A run that is to be made.
-pub(super) struct Run<'a> {
-    pub(super) arguments: &'a Arguments,
+/// A run that has not started.
+pub(super) struct PendingRun<'a> {
+    pub(super) arguments: &'a RunArgs,
     pub(super) settings: &'a Settings,
     pub(super) store: Store,
-    /// The file that gets the outputs in place of the notebook.
+    /// The output file, if it differs from the notebook.
     pub(super) copy: Option<PathBuf>,
     /// Whether the host has the notebook open.
     pub(super) is_open: bool,
     pub(super) paint: Paint,
 }
 
-/// The notebook before the run, with the cells that were chosen.
-struct Prepared {
+/// The notebook before the run, with the selected cells.
+struct PreparedRun {
     notebook: Arc<Notebook>,
     chosen: Vec<CellId>,
-    /// The text of the cell with the parameters.
+    /// The source of the parameters cell.
     parameters: Option<String>,
     wanted: WantedKernel,
     notices: Vec<String>,
 }
 
-impl Run<'_> {
-    /// Runs the notebook in this process, which ends its kernel.
+impl PendingRun<'_> {
+    /// Runs the notebook in this process and ends the kernel.
     pub(super) fn carry_out_here(
         &self,
         runtime: Runtime,
         parameters: Vec<(String, Literal)>,
-        format: Format,
-    ) -> Result<Answer, CliError> {
+        format: OutputFormat,
+    ) -> Result<CommandOutput, CliError> {
         let path = &self.arguments.notebook;
         let file = match &self.copy {
             None => self.store.real_path(path)?,
             Some(copy) => std::path::absolute(copy).map_err(|error| CliError::unreadable(copy, &error))?,
         };
-        let reach = runtime.block_on(async { Reach::for_run(self.settings, &self.arguments.flags) });
+        let reach = runtime.block_on(async { HostAccess::for_run(self.settings, &self.arguments.flags) });
         let open = OpenNotebook::new(reach.client().clone(), runtime, path, file, author());
         let ran = open.wait(self.carry_out(&open, parameters, format));
         let rescued = open.wait(async {
-            let _waiting = Waiting::new("the kernel ends");
+            let _waiting = Spinner::new("stopping the kernel");
             reach.close().await
         });
         let mut report = ran?;
-        let kept = |path: PathBuf| format!("the notebook with its outputs is kept in {}", path.display());
+        let kept = |path: PathBuf| format!("the notebook and its outputs were saved to {}", path.display());
         report.notices.extend(rescued.into_iter().map(kept));
         Ok(answer(report, self.paint))
     }
 
-    /// Runs the notebook, and shows each cell as it goes.
+    /// Runs the notebook and shows each cell as it runs.
     pub(super) async fn carry_out(
         &self,
         open: &OpenNotebook,
         parameters: Vec<(String, Literal)>,
-        format: Format,
+        format: OutputFormat,
     ) -> Result<RunReport, CliError> {
         let (canceller, mut cancel) = Cancel::channel();
-        interrupts::hand_on(&canceller);
+        signals::cancel_on_signals(&canceller);
         let prepared = self.prepare(open, &parameters).await?;
         let call = self.call(open, prepared.wanted.clone())?;
         let session = call.session.clone();
         let StartedKernel { identity, notices } = start(open.client(), &call, &mut cancel).await?;
         let mut progress = match format {
-            Format::Json => Progress::silent(),
-            Format::People => {
+            OutputFormat::Json => Progress::silent(),
+            OutputFormat::Text => {
                 let place = if self.is_open { " · open in the host" } else { "" };
-                heading(&self.arguments.notebook, &format!("{}{place}", on_what(&identity)), self.paint);
+                heading(
+                    &self.arguments.notebook,
+                    &format!("{}{place}", kernel_description(&identity)),
+                    self.paint,
+                );
                 on_stdout(self.paint, self.settings, identity.language)
             }
         };
@@ -105,7 +109,7 @@ impl Run<'_> {
         let mut report = match ran {
             Ok(report) => report,
             Err(error) => {
-                // A host that is gone has no sessions any more.
+                // The sessions of a lost host are gone too.
                 let _ = open.client().ask(Request::End(session)).await;
                 return Err(error);
             }
@@ -120,12 +124,12 @@ impl Run<'_> {
         Ok(report)
     }
 
-    /// Reads the notebook and finds the cells. Changes nothing.
+    /// Reads the notebook and selects the cells. Changes nothing.
     async fn prepare(
         &self,
         open: &OpenNotebook,
         parameters: &[(String, Literal)],
-    ) -> Result<Prepared, CliError> {
+    ) -> Result<PreparedRun, CliError> {
         let path = &self.arguments.notebook;
         let (notebook, notices) = match &self.copy {
             Some(copy) => {
@@ -146,10 +150,10 @@ impl Run<'_> {
             [] => None,
             given => Some(assignments(given, &self.arguments.language(&wanted)).map_err(CliError::from)?),
         };
-        Ok(Prepared { notebook, chosen, parameters, wanted, notices })
+        Ok(PreparedRun { notebook, chosen, parameters, wanted, notices })
     }
 
-    /// The error of a file that cannot be opened, as other commands tell it.
+    /// The error of a file that cannot be opened, as other commands report it.
     fn unreadable(&self, error: NotebookError) -> CliError {
         match self.store.open(&self.arguments.notebook) {
             Err(precise) if !self.is_open => precise.into(),
@@ -157,7 +161,7 @@ impl Run<'_> {
         }
     }
 
-    /// The call of the cells, in a session of their own that ends with this command.
+    /// The call that runs the cells, in a session that ends with this command.
     fn call(&self, open: &OpenNotebook, wanted: WantedKernel) -> Result<CallRequest, CliError> {
         let now = UNIX_EPOCH.elapsed().unwrap_or_default().as_millis();
         let cwd = match self.is_open {
@@ -191,16 +195,16 @@ impl Run<'_> {
         })
     }
 
-    /// Makes the copy, puts the parameters in and runs the cells.
+    /// Creates the output file, inserts the parameters and runs the cells.
     async fn cells(
         &self,
         open: &OpenNotebook,
         call: CallRequest,
-        prepared: Prepared,
+        prepared: PreparedRun,
         cancel: &mut Cancel,
         progress: &mut Progress,
     ) -> Result<RunReport, CliError> {
-        let Prepared { mut notebook, chosen: mut cells, parameters, mut notices, .. } = prepared;
+        let PreparedRun { mut notebook, chosen: mut cells, parameters, mut notices, .. } = prepared;
         if let Some(copy) = &self.copy {
             let at: Vec<usize> = cells.iter().filter_map(|id| notebook.position(id)).collect();
             let written = self.store.replace_raw(copy, notebook.to_bytes(), None)?;
@@ -221,7 +225,7 @@ impl Run<'_> {
             cells.sort_by_key(|cell| notebook.position(cell));
         }
         if let Some(why) = why_nothing(&notebook, &cells) {
-            notices.push(format!("there was nothing to run: {why}"));
+            notices.push(format!("nothing to run: {why}"));
         }
         let max_output = self.settings.notebook.max_output.filter(|_| !self.arguments.full_outputs);
         let run = NotebookRunRequest {
@@ -257,9 +261,8 @@ impl Run<'_> {
     fn gone(&self, error: CliError) -> CliError {
         let error = error.about(&self.arguments.notebook.display().to_string());
         match error.kind {
-            FailureKind::HostLost => error.with_hint(
-                "the notebook has what was saved until then, and the kernel is gone; run it again",
-            ),
+            FailureKind::HostLost => error
+                .with_hint("the kernel is lost; the notebook has the outputs saved until then; run it again"),
             _ => error,
         }
     }

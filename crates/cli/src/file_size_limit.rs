@@ -1,12 +1,12 @@
-//! Limits that the system sets on this process.
+//! The limit on the size of files that the system sets for this process.
 
 use std::ptr;
 
-/// Has a write past the limit on the size of files (`ulimit -f`) fail with an error. By default a signal ends the
-/// process in the middle of a save. The handler does nothing; an ignored signal would stay ignored in kernels and
-/// commands that we start, while a handler does not outlive `exec`.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail with an error. By default a signal ends the
+/// process in the middle of a save. The handler does nothing: an ignored signal would stay ignored in child
+/// processes, while `exec` resets a handler.
 #[expect(unsafe_code, reason = "there is no safe call that sets a handler without a runtime")]
-pub(crate) fn report_large_files() {
+pub(crate) fn turn_signal_into_error() {
     extern "C" fn do_nothing(_: libc::c_int) {}
     let handler: extern "C" fn(libc::c_int) = do_nothing;
     // SAFETY: all zeros is a valid action without flags and with an empty mask, and the handler touches nothing. Should

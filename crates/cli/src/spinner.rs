@@ -1,4 +1,4 @@
-//! What is waited for: said on the terminal of standard error once it takes a while, and taken away again.
+//! A status line on the terminal of standard error while a command waits.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,28 +8,28 @@ use std::time::{Duration, Instant};
 
 use cellist_tui::{BlockState, display_width, fit_to_width, visible, width_of};
 
-/// What takes less is not worth a word.
+/// The delay before the line appears.
 const PATIENCE: Duration = Duration::from_millis(700);
-/// How often the line moves.
+/// The interval between frames.
 const FRAME: Duration = Duration::from_millis(100);
 
-/// Whether a line of ours stands on the terminal, with the cursor at its end.
+/// Whether the status line is on the terminal, with the cursor at its end.
 static IS_SHOWN: AtomicBool = AtomicBool::new(false);
 
-/// Something that may take long. What is said of it goes when this is dropped.
-pub(crate) struct Waiting(Option<Shown>);
+/// Shows the status line until it is dropped.
+pub(crate) struct Spinner(Option<SpinnerThread>);
 
-struct Shown {
+struct SpinnerThread {
     tell: Sender<String>,
     thread: JoinHandle<()>,
 }
 
-impl Waiting {
-    /// From now on; `what` is as in `starting the kernel`.
-    pub(crate) fn new(what: impl Into<String>) -> Waiting {
+impl Spinner {
+    /// Starts waiting for `what`, such as `starting the kernel`.
+    pub(crate) fn new(what: impl Into<String>) -> Spinner {
         let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         if !io::stderr().is_terminal() || is_dumb {
-            return Waiting(None);
+            return Spinner(None);
         }
         let (tell, told) = channel::<String>();
         let (mut what, since) = (what.into(), Instant::now());
@@ -46,29 +46,29 @@ impl Waiting {
                 }
             }
         };
-        // Without a thread nothing is shown.
+        // If no thread starts, nothing is shown.
         let thread = std::thread::Builder::new().spawn(showing).ok();
-        Waiting(thread.map(|thread| Shown { tell, thread }))
+        Spinner(thread.map(|thread| SpinnerThread { tell, thread }))
     }
 
-    /// Something else is waited for.
+    /// Replaces the text.
     pub(crate) fn now(&self, what: impl Into<String>) {
-        if let Some(Shown { tell, .. }) = &self.0 {
+        if let Some(SpinnerThread { tell, .. }) = &self.0 {
             let _ = tell.send(what.into());
         }
     }
 }
 
-impl Drop for Waiting {
+impl Drop for Spinner {
     fn drop(&mut self) {
-        if let Some(Shown { tell, thread }) = self.0.take() {
+        if let Some(SpinnerThread { tell, thread }) = self.0.take() {
             drop(tell);
             let _ = thread.join();
         }
     }
 }
 
-/// Takes the line away, so that something else can be printed where it stood.
+/// Erases the line before other output.
 pub(crate) fn clear() {
     if IS_SHOWN.swap(false, Ordering::AcqRel) {
         let _ = io::stderr().lock().write_all(b"\r\x1b[K");
@@ -81,7 +81,7 @@ fn show(line: &str) {
     IS_SHOWN.store(true, Ordering::Release);
 }
 
-/// `⣾ starting the kernel… 2 s`, one column short of what there is, so that it stays one line.
+/// `⣾ starting the kernel… 2 s`, one column narrower than the terminal so that it never wraps.
 fn line(frame: usize, what: &str, since: Duration, width: usize) -> String {
     let (mark, time) = (BlockState::Running(frame).mark(), format!(" {} s", since.as_secs()));
     let room = width.saturating_sub(display_width(mark) + 2 + display_width(&time));

@@ -1,4 +1,4 @@
-//! One message and its answer, as plain text for a pipe or as JSON for a program. Whatever is not the answer goes beside it.
+//! One message and its answer, as plain text or as JSON. Everything but the answer goes to standard error.
 
 use cellist_assistant::StopScope;
 use cellist_host::{
@@ -8,25 +8,25 @@ use cellist_host::{
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::setup::Setup;
+use super::setup::ChatSetup;
 use super::{chat, open, send, withdraw};
-use crate::answer::{Answer, Format, print, print_aside};
 use crate::error::{CliError, Exit, FailureKind};
 use crate::host::unexpected;
+use crate::output::{CommandOutput, OutputFormat, print, print_to_stderr};
 use crate::paint::visible;
 
 pub(super) async fn answer(
     client: &HostClient,
-    setup: &Setup,
+    setup: &ChatSetup,
     message: &str,
     is_new: bool,
-    format: Format,
-) -> Result<Answer, CliError> {
+    format: OutputFormat,
+) -> Result<CommandOutput, CliError> {
     let (name, mut from) = open(client, setup, is_new).await?;
     let ask = setup.message(message.trim_end(), setup.mode);
     let message = send(client, &name, ask).await?;
     let mut interrupts = signal(SignalKind::interrupt()).ok();
-    let mut record = Record { format, ..Record::new() };
+    let mut record = AnswerRecord { format, ..AnswerRecord::new() };
     // Another message may be answered before ours.
     let (mut is_ours, mut mark, mut before) = (false, None, 0);
     loop {
@@ -54,15 +54,15 @@ pub(super) async fn answer(
         else {
             return Err(unexpected(&Reply::Chat(reply)));
         };
-        // Where nothing is under way any more, there is nothing to wait for.
+        // Without an answer in progress there is nothing to wait for.
         (from, mark) = (next, answering.as_ref().map(|_| now));
         if told.is_empty() && answering.is_none() {
-            record.aside("note: somebody has withdrawn the message before it was answered");
+            record.aside("note: the message was withdrawn by another client before it was answered");
             return record.end(setup, &AnswerEnding::Stopped, TokenUsage::default());
         }
         let place = waiting.iter().position(|waiting| waiting.message == message).map_or(0, |at| at + 1);
-        if place != before && place > 0 && format == Format::People {
-            print_aside(&format!("note: another answer is under way; place {place} in the queue"));
+        if place != before && place > 0 && format == OutputFormat::Text {
+            print_to_stderr(&format!("note: another answer is in progress; position {place} in the queue"));
         }
         before = place;
         for told in told {
@@ -71,10 +71,12 @@ pub(super) async fn answer(
                 continue;
             }
             if let TranscriptEntry::Question { id, path } = &told {
-                print_aside(&match path {
-                    None => "note: code was not run: nobody is there to be asked; --yes allows it".to_owned(),
+                print_to_stderr(&match path {
+                    None => {
+                        "note: code was not run because it needs approval; pass --yes to allow it".to_owned()
+                    }
                     Some(path) => format!(
-                        "note: {} was not changed: nobody is there to be asked; the setting tools.allow_writes allows it",
+                        "note: {} was not changed because it needs approval; allow it in tools.allow_writes",
                         visible(path)
                     ),
                 });
@@ -88,20 +90,20 @@ pub(super) async fn answer(
     }
 }
 
-struct Record {
-    format: Format,
+struct AnswerRecord {
+    format: OutputFormat,
     text: String,
     calls: Vec<Value>,
     notes: Vec<String>,
     turn: String,
-    /// Where the words of the current try begin.
+    /// The length of the text that a retry cannot change.
     settled: usize,
 }
 
-impl Record {
-    fn new() -> Record {
-        Record {
-            format: Format::People,
+impl AnswerRecord {
+    fn new() -> AnswerRecord {
+        AnswerRecord {
+            format: OutputFormat::Text,
             text: String::new(),
             calls: Vec::new(),
             notes: Vec::new(),
@@ -110,7 +112,7 @@ impl Record {
         }
     }
 
-    /// Takes what was told; the end is given back.
+    /// Records a transcript entry. Returns the ending of the answer, if it is one.
     fn take(&mut self, told: TranscriptEntry) -> Option<(AnswerEnding, TokenUsage)> {
         match told {
             TranscriptEntry::Asked { turn, notes, .. } => {
@@ -135,7 +137,7 @@ impl Record {
             }
             TranscriptEntry::Again { message, .. } => {
                 self.text.truncate(self.settled);
-                self.aside(&format!("note: {message}; asked again"));
+                self.aside(&format!("note: {message}; retrying"));
             }
             TranscriptEntry::Ended { ending, usage } => {
                 self.settle();
@@ -149,12 +151,12 @@ impl Record {
         None
     }
 
-    /// Words that a call or the end follows count, and are printed.
+    /// Prints the text so far. A tool call or the end of the answer makes it final.
     fn settle(&mut self) {
         let more = &self.text[self.settled..];
-        if self.format == Format::People && !more.trim().is_empty() {
+        if self.format == OutputFormat::Text && !more.trim().is_empty() {
             let text: String = more.trim_end().split('\n').map(|line| visible(line) + "\n").collect();
-            // A reader that went away has read enough.
+            // A closed pipe is no error.
             let _ = print(text.as_bytes());
         }
         if !more.is_empty() && !self.text.ends_with('\n') {
@@ -164,12 +166,17 @@ impl Record {
     }
 
     fn aside(&self, line: &str) {
-        if self.format == Format::People {
-            print_aside(&visible(line));
+        if self.format == OutputFormat::Text {
+            print_to_stderr(&visible(line));
         }
     }
 
-    fn end(self, setup: &Setup, ending: &AnswerEnding, usage: TokenUsage) -> Result<Answer, CliError> {
+    fn end(
+        self,
+        setup: &ChatSetup,
+        ending: &AnswerEnding,
+        usage: TokenUsage,
+    ) -> Result<CommandOutput, CliError> {
         let exit = match ending {
             AnswerEnding::Done => Exit::Done,
             AnswerEnding::Stopped => Exit::Interrupted,
@@ -181,9 +188,11 @@ impl Record {
             }
         };
         let said = match ending {
-            AnswerEnding::TooLong => Some("note: the answer may not be longer: see chat.max_tokens"),
-            AnswerEnding::TooManySteps => Some("note: the answer had too many steps: see chat.max_steps"),
-            AnswerEnding::Refused => Some("note: the provider did not want to go on"),
+            AnswerEnding::TooLong => Some("note: the answer reached its maximum length; see chat.max_tokens"),
+            AnswerEnding::TooManySteps => {
+                Some("note: the answer reached the maximum number of steps; see chat.max_steps")
+            }
+            AnswerEnding::Refused => Some("note: the provider refused to continue"),
             AnswerEnding::Done | AnswerEnding::Stopped | AnswerEnding::Failed { .. } => None,
         };
         if let Some(said) = said {
@@ -200,7 +209,7 @@ impl Record {
             "turn": self.turn,
             "usage": usage,
         });
-        Ok(Answer::new("", json).with_exit(exit))
+        Ok(CommandOutput::new("", json).with_exit(exit))
     }
 }
 

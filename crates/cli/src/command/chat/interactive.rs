@@ -1,4 +1,4 @@
-//! A conversation on a terminal: what is typed is sent, and the answer is drawn as it comes.
+//! An interactive conversation: sends each message and draws the answer as it arrives.
 
 use cellist_assistant::StopScope;
 use cellist_host::{
@@ -10,50 +10,54 @@ use cellist_tui::{ChatView, Console, PromptOutcome, UserSignal, size};
 use serde_json::json;
 
 use super::completion::complete;
-use super::setup::Setup;
+use super::setup::ChatSetup;
 use super::{chat, open, send, withdraw};
-use crate::answer::Answer;
 use crate::error::{CliError, Exit, FailureKind};
 use crate::host::unexpected;
-use crate::paint::{Ink, Paint, When, for_pipe, visible};
-use crate::typed::Typed;
-use crate::waiting;
+use crate::line_history::LineHistory;
+use crate::output::CommandOutput;
+use crate::paint::{ColourMode, Ink, Paint, for_pipe, visible};
+use crate::spinner;
 
-const HELP: &str = "/mode ask|edit|agent  how far the model may go
-/undo                 takes back what the last answer changed in notebooks
-/stop                 interrupts what answers have left running
-/new                  begins a new conversation
-/quit                 leaves; so does Ctrl-D
-@other.ipynb          attaches a notebook
-#runNotebookCells     names a tool
-Tab                   completes commands, notebooks and tools
-Alt-Enter, Ctrl-J     a new line; Up and Down bring back what was sent
-Ctrl-C                stops an answer, or withdraws a message that waits";
+const HELP: &str = "/mode ask|edit|agent  set the model's mode
+/undo                 undo the last answer's changes to notebooks
+/stop                 interrupt code that answers left running
+/new                  start a new conversation
+/quit                 quit, as Ctrl-D does
+@other.ipynb          attach a notebook
+#runNotebookCells     name a tool
+Tab                   complete commands, notebooks and tools
+Alt-Enter, Ctrl-J     insert a line break; Up and Down recall messages
+Ctrl-C                stop the answer, or withdraw a waiting message";
 
-struct Screen<'a> {
+struct ChatScreen<'a> {
     client: &'a HostClient,
-    setup: &'a Setup,
+    setup: &'a ChatSetup,
     talk: ChatView,
     paint: Paint,
     console: Console,
-    typed: Typed,
+    typed: LineHistory,
     name: String,
-    /// How much was heard.
+    /// The number of transcript entries shown.
     from: usize,
     mode: Mode,
-    /// The last answer that may be taken back.
+    /// The last answer that can be undone.
     turn: Option<String>,
-    /// Whether its user has gone, or the terminal.
+    /// Whether the user quit or the terminal closed.
     is_left: bool,
 }
 
-pub(super) async fn talk(client: &HostClient, setup: &Setup, is_new: bool) -> Result<Answer, CliError> {
+pub(super) async fn talk(
+    client: &HostClient,
+    setup: &ChatSetup,
+    is_new: bool,
+) -> Result<CommandOutput, CliError> {
     let (name, told) = open(client, setup, is_new).await?;
-    let (paint, typed) = (Paint::for_stdout(When::Auto), Typed::messages(&Home::from_env()));
+    let (paint, typed) = (Paint::for_stdout(ColourMode::Auto), LineHistory::messages(&Home::from_env()));
     let console = Console::take(paint.is_on(), typed.list()).map_err(|error| {
-        CliError::new(FailureKind::Terminal, Exit::NoKernel, format!("the terminal: {error}"))
+        CliError::new(FailureKind::Terminal, Exit::NoKernel, format!("terminal error: {error}"))
     })?;
-    let mut screen = Screen {
+    let mut screen = ChatScreen {
         client,
         setup,
         talk: ChatView::new(paint.is_on()),
@@ -72,10 +76,10 @@ pub(super) async fn talk(client: &HostClient, setup: &Setup, is_new: bool) -> Re
         screen.catch_up(told).await?;
     }
     screen.go().await?;
-    Ok(Answer::new("", json!({})))
+    Ok(CommandOutput::new("", json!({})))
 }
 
-impl Screen<'_> {
+impl ChatScreen<'_> {
     async fn go(&mut self) -> Result<(), CliError> {
         while !self.is_left {
             let (mode, setup) = (self.mode, self.setup);
@@ -84,7 +88,7 @@ impl Screen<'_> {
             let line = match self.console.ask(&label, ways).await {
                 PromptOutcome::Words(line) => line,
                 PromptOutcome::Dropped => {
-                    self.say("Ctrl-D leaves");
+                    self.say("press Ctrl-D to quit");
                     continue;
                 }
                 PromptOutcome::Leave => return Ok(()),
@@ -96,7 +100,7 @@ impl Screen<'_> {
                 "/new" => {
                     (self.name, self.from) = open(self.client, self.setup, true).await?;
                     self.turn = None;
-                    self.say("a new conversation");
+                    self.say("started a new conversation");
                 }
                 "/undo" => self.undo().await?,
                 "/stop" => self.interrupt().await?,
@@ -107,10 +111,10 @@ impl Screen<'_> {
                     }
                 }
                 command if command.starts_with('/') && !command.contains(' ') => {
-                    self.say("there is no such command; /help lists all");
+                    self.say("unknown command; /help lists all");
                 }
                 words => {
-                    // What cannot be kept can still be sent.
+                    // A failure to store the message must not prevent sending it.
                     let _ = self.typed.add(words);
                     let ask = self.setup.message(words, self.mode);
                     let message = send(self.client, &self.name, ask).await?;
@@ -121,7 +125,7 @@ impl Screen<'_> {
         Ok(())
     }
 
-    /// Shows what was told before this terminal came, and goes on with an answer that is under way.
+    /// Shows the earlier transcript, and follows an answer that is in progress.
     async fn catch_up(&mut self, told: usize) -> Result<(), CliError> {
         while self.from < told {
             let heard = self.heard().await?;
@@ -140,7 +144,7 @@ impl Screen<'_> {
         Ok(())
     }
 
-    /// Shows what is told up to the end of the answer to a message, or of the one that is under way.
+    /// Shows the transcript up to the end of the answer to `message`, or of the answer in progress.
     async fn follow(&mut self, message: Option<MessageId>) -> Result<(), CliError> {
         let (mut stops, mut is_ours, mut mark) = (0, message.is_none(), None);
         loop {
@@ -154,7 +158,7 @@ impl Screen<'_> {
                     if let Some(message) = message.as_ref().filter(|_| !is_ours)
                         && withdraw(self.client, &self.name, message).await?
                     {
-                        self.say_below("your message was withdrawn; the answer to another one goes on");
+                        self.say_below("your message was withdrawn; the other answer continues");
                         return Ok(());
                     }
                     stops += 1;
@@ -167,15 +171,13 @@ impl Screen<'_> {
             if mark.is_none()
                 && heard.waiting.iter().any(|waiting| Some(&waiting.message) == message.as_ref())
             {
-                self.say(
-                    "another answer is under way; yours comes after it, and Ctrl-C withdraws your message",
-                );
+                self.say("another answer is in progress; yours is next, and Ctrl-C withdraws your message");
             }
-            // Where nothing is under way any more, there is nothing to wait for.
+            // Without an answer in progress there is nothing to wait for.
             mark = heard.answering.as_ref().map(|_| heard.mark);
             if heard.told.is_empty() && heard.answering.is_none() {
                 if message.is_some() {
-                    self.say_below("your message was withdrawn elsewhere");
+                    self.say_below("your message was withdrawn by another client");
                 }
                 return Ok(());
             }
@@ -193,7 +195,7 @@ impl Screen<'_> {
                     }
                     TranscriptEntry::Ended { .. } if is_ours => {
                         if heard.runs_on {
-                            self.say("what was begun still runs; /stop interrupts it");
+                            self.say("code from this answer is still running; /stop interrupts it");
                         }
                         return Ok(());
                     }
@@ -209,10 +211,10 @@ impl Screen<'_> {
         Ok(heard)
     }
 
-    /// Asks whether code may run, or a file change.
+    /// Asks for approval to run code or change a file.
     async fn decide(&mut self, call: &str, is_file: bool) -> Result<(), CliError> {
         let question = match is_file {
-            true => "Change this file? [y] yes, in this conversation, [n] no: ",
+            true => "Change this file? [y] yes, for this conversation, [n] no: ",
             false => "Run this? [y] once, [a] always for this notebook, [n] no: ",
         };
         let entered = self.console.decide(question).await;
@@ -230,12 +232,12 @@ impl Screen<'_> {
         Ok(())
     }
 
-    /// Interrupts what an answer has left running.
+    /// Interrupts code that an answer left running.
     async fn interrupt(&mut self) -> Result<(), CliError> {
         let stop = ChatAction::Stop { chat: self.name.clone(), stop: StopScope::Kernel };
         let said = match chat(self.client, stop).await? {
             ChatReply::Done(true) => "interrupted",
-            _ => "nothing that an answer has begun still runs",
+            _ => "no code from an answer is running",
         };
         self.say(said);
         Ok(())
@@ -243,7 +245,7 @@ impl Screen<'_> {
 
     async fn undo(&mut self) -> Result<(), CliError> {
         let Some(turn) = self.turn.take() else {
-            self.say("there is no answer to take back");
+            self.say("no answer to undo");
             return Ok(());
         };
         match chat(self.client, ChatAction::Undo { chat: self.name.clone(), turn: turn.clone() }).await {
@@ -264,7 +266,7 @@ impl Screen<'_> {
     fn show(&mut self, told: &TranscriptEntry, is_past: bool) {
         if let TranscriptEntry::Asked { turn, notes, .. } = told {
             self.turn = Some(turn.clone());
-            // What was just typed stands on the screen already.
+            // The user's own message is already on the screen.
             if !is_past {
                 notes.iter().for_each(|note| self.say(&format!("note: {note}")));
                 return;
@@ -280,7 +282,7 @@ impl Screen<'_> {
         }
     }
 
-    /// Says something in the middle of an answer.
+    /// Prints a line in the middle of an answer.
     fn say_below(&mut self, text: &str) {
         let ended = self.talk.end_text();
         self.write(&ended);
@@ -288,12 +290,12 @@ impl Screen<'_> {
     }
 
     fn write(&self, text: &str) {
-        waiting::clear();
+        spinner::clear();
         self.console.write(&String::from_utf8_lossy(&for_pipe(text.as_bytes())));
     }
 }
 
-/// The calls about which nobody has decided yet, and whether the question is about a file.
+/// Tool calls that still need approval, and whether each changes a file.
 fn open_questions(told: &[TranscriptEntry]) -> Vec<(String, bool)> {
     let mut open: Vec<(String, bool)> = Vec::new();
     for told in told {

@@ -1,14 +1,14 @@
-//! A diff for people: a title per cell that says what happened to it, then lines.
+//! A diff as text: a title for each changed cell, then its lines.
 
 use cellist_notebook::{Cell, CellChange, CellDiff, split};
 
 use super::summary::{added_values, summary};
-use super::{Changes, Sides};
+use super::{DiffSides, NotebookChanges};
 use crate::paint::{Ink, Paint, visible};
-use crate::patch;
+use crate::unified_diff;
 
 /// The whole diff.
-pub(super) fn view(sides: &Sides, changes: &Changes, paint: Paint) -> String {
+pub(super) fn view(sides: &DiffSides, changes: &NotebookChanges, paint: Paint) -> String {
     let mut out = title(&sides.names, paint);
     let [before, after] = &sides.notebooks;
     for change in &changes.cells {
@@ -38,7 +38,7 @@ pub(super) fn view(sides: &Sides, changes: &Changes, paint: Paint) -> String {
     out
 }
 
-/// What sets a file apart from the one before it, where git shows several.
+/// The line that separates files when git shows several.
 pub(super) fn headline(before: &str, after: &str, paint: Paint) -> String {
     let line = format!("diff --cellist a/{} b/{}", visible(before), visible(after));
     paint.line(Ink::Title, &line) + "\n"
@@ -58,7 +58,7 @@ fn whole(index: usize, cell: &Cell, sign: char, paint: Paint, out: &mut String) 
     push(out, &paint.line(Ink::Title, &title));
     let source = cell.source();
     if !source.is_empty() {
-        patch::write_lines(&split(&source), sign, paint, out);
+        unified_diff::write_lines(&split(&source), sign, paint, out);
     }
     for line in added_values(cell) {
         push(out, &paint.line(Ink::Aside, &format!("  {}", visible(&line))));
@@ -83,7 +83,7 @@ fn changed(change: &CellDiff, before: &Cell, after: &Cell, paint: Paint, out: &m
         after.cell_type().to_string()
     };
     push(out, &paint.line(Ink::Title, &format!("{verb} cell {index} [{kind}]{}", named(after))));
-    patch::write_hunks(&before.source(), &after.source(), &change.source, paint, out);
+    unified_diff::write_hunks(&before.source(), &after.source(), &change.source, paint, out);
     for key in &change.keys {
         let line = format!("  {}", visible(&summary(key, before.value(key), after.value(key))));
         push(out, &paint.line(Ink::Aside, &line));

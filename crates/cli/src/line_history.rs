@@ -1,4 +1,4 @@
-//! What a person typed at a terminal, code that was run and messages that were sent, kept for the next time in a file of theirs alone.
+//! The history of a prompt, stored in a file that only the user can read.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -7,28 +7,28 @@ use cellist_platform::files;
 use cellist_settings::Home;
 
 const FILE: &str = "history";
-/// As much of it as is brought back.
+/// The number of entries that are loaded.
 const MOST: usize = 1000;
 
-/// What was typed, one JSON text a line.
+/// A history file with one JSON string per line.
 #[derive(Clone, Debug)]
-pub(crate) struct Typed {
+pub(crate) struct LineHistory {
     home: Home,
     folder: &'static str,
 }
 
-impl Typed {
-    /// Code of a user.
-    pub(crate) fn code(home: &Home) -> Typed {
-        Typed { home: home.clone(), folder: "repl" }
+impl LineHistory {
+    /// The history of `cellist repl`.
+    pub(crate) fn code(home: &Home) -> LineHistory {
+        LineHistory { home: home.clone(), folder: "repl" }
     }
 
-    /// Messages of a user to a model.
-    pub(crate) fn messages(home: &Home) -> Typed {
-        Typed { home: home.clone(), folder: "chat" }
+    /// The history of `cellist chat`.
+    pub(crate) fn messages(home: &Home) -> LineHistory {
+        LineHistory { home: home.clone(), folder: "chat" }
     }
 
-    /// The newest of it, oldest first. What cannot be read is left out.
+    /// The newest entries, oldest first. Unreadable lines are skipped.
     pub(crate) fn list(&self) -> Vec<String> {
         let text = fs::read_to_string(self.home.path().join(self.folder).join(FILE)).unwrap_or_default();
         let mut pieces: Vec<String> =
@@ -36,7 +36,6 @@ impl Typed {
         pieces.split_off(pieces.len().saturating_sub(MOST))
     }
 
-    /// Adds a piece.
     pub(crate) fn add(&self, piece: &str) -> io::Result<()> {
         let file = self.home.folder(self.folder)?.join(FILE);
         let mut options = OpenOptions::new();
@@ -54,12 +53,12 @@ mod tests {
     #[test]
     fn what_was_typed_comes_back_in_its_order_whatever_is_in_it() {
         let scratch = testkit::Scratch::new();
-        let typed = Typed::code(&Home::at(scratch.path()));
+        let typed = LineHistory::code(&Home::at(scratch.path()));
         assert!(typed.list().is_empty());
         for code in ["x = 1", "if x:\n    print('é')"] {
             typed.add(code).unwrap();
         }
         assert_eq!(typed.list(), ["x = 1", "if x:\n    print('é')"]);
-        assert!(Typed::messages(&Home::at(scratch.path())).list().is_empty(), "code is no message");
+        assert!(LineHistory::messages(&Home::at(scratch.path())).list().is_empty(), "code is no message");
     }
 }

@@ -1,4 +1,4 @@
-//! What became of a notebook's cells, for the commands that take cell-marked text.
+//! The output of commands that change a notebook by cell-marked text or JSON.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -8,11 +8,11 @@ use cellist_notebook::Notebook;
 use cellist_store::Changed;
 use serde_json::json;
 
-use crate::answer::Answer;
-use crate::memory;
+use crate::allocation;
+use crate::output::CommandOutput;
 
-/// The answer of a command that wrote, or found nothing to write.
-pub(crate) fn applied(path: &Path, changed: Changed<EditResult>) -> Answer {
+/// The output of a command that applied an edit.
+pub(crate) fn for_edit(path: &Path, changed: Changed<EditResult>) -> CommandOutput {
     let Changed { value, notebook, revision, written, notices: more } = changed;
     let EditResult { applied, mut notices, .. } = value;
     notices.extend(more);
@@ -39,12 +39,12 @@ pub(crate) fn applied(path: &Path, changed: Changed<EditResult>) -> Answer {
         "moved": applied.moved,
         "deleted": applied.deleted,
     });
-    memory::leave(notebook);
-    Answer::new(text, json).with_notices(notices)
+    allocation::leak(notebook);
+    CommandOutput::new(text, json).with_notices(notices)
 }
 
-/// The answer of a command that replaced the file's JSON.
-pub(crate) fn replaced(path: &Path, changed: Changed<()>) -> Answer {
+/// The output of a command that replaced the file's JSON.
+pub(crate) fn for_overwrite(path: &Path, changed: Changed<()>) -> CommandOutput {
     let Changed { notebook, revision, written, notices, .. } = changed;
     let json = json!({
         "path": path.to_string_lossy(),
@@ -52,7 +52,7 @@ pub(crate) fn replaced(path: &Path, changed: Changed<()>) -> Answer {
         "written": written,
         "total_cells": notebook.cells().len(),
     });
-    Answer::new(headline(path, &notebook, written), json).with_notices(notices)
+    CommandOutput::new(headline(path, &notebook, written), json).with_notices(notices)
 }
 
 fn headline(path: &Path, notebook: &Notebook, written: bool) -> String {
