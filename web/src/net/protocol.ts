@@ -294,7 +294,7 @@ export interface NotebookUpdate {
   is_behind?: boolean
 }
 
-/** One change of the cells. Cells are named, and places are told by the cell that stands before them, so that it means the same whatever others did elsewhere. */
+/** One operation on cells. Cells have ids, and positions refer to the cell before them. So an operation keeps its meaning when others change the rest. */
 export type Op =
   /** Insert a cell after another, or first. It gets the id given, or a new one. Metadata, attachments, outputs and execution count come from `content`. */
   | { op: 'insert'; cell: string | null; after: string | null; kind: CellType; source: string; content?: Content }
@@ -474,10 +474,10 @@ export type Undo =
 /** A cell changed by an agent. */
 export interface Unreviewed { actor: Actor; turns: string[]; was: Was }
 
-/** What someone says to what waits for review. */
+/** A decision about changes that wait for review. */
 export type Verdict = 'keep' | 'undo'
 
-/** What a cell was before agents changed it. What people change elsewhere in the cell is changed here too. */
+/** A cell before agents changed it. Later changes by people elsewhere in the cell are applied here too. */
 export type Was =
   /** It did not exist. */
   | { was: 'absent' }
