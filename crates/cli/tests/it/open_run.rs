@@ -226,7 +226,10 @@ fn a_host_that_is_killed_meanwhile_is_told_and_the_file_is_sound() {
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(3), "{said}");
     assert!(said.contains("nb.ipynb: the host ended before it answered"), "{said}");
-    assert!(said.contains("hint: the kernel is lost; the notebook has the outputs saved until then"), "{said}");
+    assert!(
+        said.contains("hint: the kernel is lost; the notebook has the outputs saved until then"),
+        "{said}"
+    );
     mark.assert_gone(LONG);
     assert_eq!(desk.notebook_json("nb.ipynb")["cells"].as_array().unwrap().len(), 2);
 }
