@@ -9,7 +9,7 @@ use cellist_session::orders::StageLog;
 use crate::output::print_to_stderr;
 
 pub(crate) fn stages() -> StageLog {
-    Arc::new(|line| print_to_stderr(line))
+    Arc::new(print_to_stderr)
 }
 
 pub(crate) fn trace() -> Trace {
