@@ -225,11 +225,7 @@ fn a_host_that_is_killed_meanwhile_is_told_and_the_file_is_sound() {
     let done = going.done();
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(3), "{said}");
-<<<<<<< HEAD
     assert!(said.contains("nb.ipynb: the host exited before it replied"), "{said}");
-=======
-    assert!(said.contains("nb.ipynb: the host ended before it answered"), "{said}");
->>>>>>> refs/heads/voice-cli
     assert!(
         said.contains("hint: the kernel is lost; the notebook has the outputs saved until then"),
         "{said}"
