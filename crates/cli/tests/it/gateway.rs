@@ -202,7 +202,7 @@ fn kernels_of_a_host_that_was_killed_are_ended_by_the_next_one() {
     assert_eq!(shared.gateways()[0]["kernels"], 1);
     assert_eq!(shared.gateways()[0]["idle_timeout"], 900);
     let status = shared.run(&["gateway"]).all();
-    assert!(status.contains("no kernel for 15 minutes ends by itself"), "{status}");
+    assert!(status.contains("A gateway stops after 15 minutes without a kernel"), "{status}");
 }
 
 #[test]

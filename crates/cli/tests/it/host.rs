@@ -235,7 +235,7 @@ fn a_full_disk_and_a_read_only_home_are_told_as_such() {
     let refused = with_mounted_home(&desk, "", &read_only, &exec).refused(4);
     assert!(
         refused.contains("read-only file system")
-            && refused.contains("use --standalone, which keeps nothing"),
+            && refused.contains("use --standalone, which stores nothing"),
         "{refused}"
     );
     for (options, prepare) in [("-o size=64k", fill), ("", read_only.as_str())] {

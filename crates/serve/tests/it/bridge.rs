@@ -302,7 +302,7 @@ async fn calls_without_the_sessions_own_token_are_refused() {
     check("wrong", None, call("own"), 401, "the token is missing or wrong").await;
     check(token, None, call("second"), 403, "the token does not belong to session second").await;
     // No code runs at this moment, so the call has no caller to act for.
-    check(token, None, call("own"), 409, "no code runs in session own").await;
+    check(token, None, call("own"), 409, "no code is running in session own").await;
     check(token, Some(100 << 20), Vec::new(), 413, "the call is too large").await;
     check("wrong", Some(100 << 20), Vec::new(), 401, "the token is missing or wrong").await;
     check(token, None, b"nonsense".to_vec(), 400, "malformed call").await;

@@ -41,7 +41,7 @@ async fn a_cell_conversation_can_only_propose() {
     for result in &results[..6] {
         assert_eq!(result["is_failure"], json!(true), "{result}");
         assert!(
-            result["text"].as_str().unwrap().contains("put what the cell should be into propose_change"),
+            result["text"].as_str().unwrap().contains("call propose_change with the new source of the cell"),
             "{result}"
         );
         assert_eq!((&result["needs_mode"], &result["deeds"]), (&json!(null), &json!([])));
@@ -112,7 +112,7 @@ async fn a_proposal_keeps_redacted_text() {
     let told = until(&mut page, "ended").await;
     assert_eq!(find(&told, "proposal")["source"], json!(format!("t = '{token}'\nprint(t)")));
     let failed = find(&told, "result")["text"].as_str().unwrap().to_owned();
-    assert!(failed.contains("what belongs in the place of `[redacted: JWT]`"), "{failed}");
+    assert!(failed.contains("the mark `[redacted: JWT]` cannot be matched with the cell"), "{failed}");
     let sent: String = room.models.asked().iter().map(|asked| asked.body.to_string()).collect();
     assert!(sent.contains(mark) && !sent.contains(&token), "{sent}");
 }
