@@ -209,7 +209,7 @@ test('one press sends a message that needs Agent mode in that mode', async () =>
   await answered(page, 'Ready.')
   const { message, tools } = told(await heard.request(0))
   offers(tools, { look: true, change: true })
-  assert.match(message, /# Tools that the request names\n\n- `run_notebook_cells`\n/)
+  assert.match(message, /# Tools named in the message\n\n- `run_notebook_cells`\n/)
   // Without the switch the model's call is refused.
   await models.say(says('No.'))
   await say(page, 'Ask', '#runNotebookCells please')

@@ -58,7 +58,7 @@ pub(crate) fn show_prompt(arguments: PromptArgs) -> Result<CommandOutput, CliErr
     let (instructions, used) = prompts.for_mode(mode);
     let mut text = format!("{instructions}\n\n{}", context.text);
     if !named.tools.is_empty() {
-        text.push_str("\n# Tools that the request names\n\n");
+        text.push_str("\n# Tools named in the message\n\n");
         for tool in &named.tools {
             let note = tool.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
             text.push_str(&format!("- `{}`{note}\n", tool.tool));

@@ -86,7 +86,7 @@ fn a_request_attaches_notebooks_and_names_tools() {
     let told = prompt("ask");
     assert_eq!(told["references"][0]["note"], "it needs Agent mode");
     assert!(told["prompt"].as_str().unwrap().ends_with(
-        "# Tools that the request names\n\n- `run_notebook_cells` (it needs Agent mode)\n- `get_cell_outputs`\n"
+        "# Tools named in the message\n\n- `run_notebook_cells` (it needs Agent mode)\n- `get_cell_outputs`\n"
     ));
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::Xxh3Default;
 
 /// The files of the runner, by their paths in its folder.
 macro_rules! files {
@@ -115,12 +115,12 @@ static SENT: LazyLock<String> = LazyLock::new(|| {
 
 /// The folder's name: another runner is in another folder, so that nothing compiled is ever stale.
 static FOLDER: LazyLock<String> = LazyLock::new(|| {
-    let digest = FILES.iter().fold(Sha256::new(), |digest, (path, source)| {
-        digest.chain_update(path).chain_update("\0").chain_update(source).chain_update("\0")
-    });
-    let digest = digest.finalize();
-    let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    format!("runner-{name}")
+    // Made at each start of the program, so a fast hash. The folder is private, and its files are compared.
+    let mut digest = Xxh3Default::new();
+    for (path, source) in FILES {
+        [path, "\0", source, "\0"].iter().for_each(|part| digest.update(part.as_bytes()));
+    }
+    format!("runner-{:016x}", digest.digest())
 });
 
 /// How a process becomes a runner.

@@ -378,7 +378,7 @@ async fn each_helper_call_is_reported_as_a_status() {
         site.told("1").await;
         let order = site.service.sessions().order(&site.key()).unwrap();
         let code = "write('b.txt', 'b')\ntool.read(path='b.txt');";
-        let call = SessionCall { key: site.key(), order: order.into(), ..call(code) };
+        let call = SessionCall { key: site.key(), order, ..call(code) };
         let report = soon(site.service.sessions().call(call).done()).await.unwrap();
         let outputs = serde_json::to_value(&report.cells[0].report.outputs).unwrap();
         let status = |output: &Value| output["data"]["application/x-cellist-status"].clone();
