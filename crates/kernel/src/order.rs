@@ -1,5 +1,5 @@
-//! An order for a kernel: all that was decided about it, as data. The client that wants the kernel writes the order; the process that
-//! owns kernels starts it, in the same process or in another one, and adds nothing of its own.
+//! An order for a kernel: all decisions about it, as data. The host service writes it from the environment of a client,
+//! and the session starts the kernel by it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -100,14 +100,14 @@ impl HostService {
         call.cells = Vec::new();
         let CallPlacement { key, order, stages } = self.place(client, &call, &mut cancel).await?;
         events.send_replace(Some(Event::Starting(order.way.in_words().to_owned())));
-        let begun =
+        let mut clock =
             Stages::new(&client.environment().variables(), self.stage_log.clone().or(Some(stages.log())));
         let ticket = self.sessions.call(call.into_session_call(key.clone(), order, client.owner().clone()));
         let report = wait_or_cancel(&ticket, &mut cancel).await?;
         if report.status == Status::Cancelled {
             return Err(Failure::interrupted());
         }
-        { begun }.done("the kernel is ready");
+        clock.done("the kernel is ready");
         let lost = || SessionError::Ended { id: key.id.clone() };
         let identity = self.sessions.identity(&key).ok_or_else(lost)?;
         let notices = [stages.take(), report.notices].concat();
