@@ -327,7 +327,7 @@ fn instructions(mode: Mode) -> String {
              in an artifact: `read_artifact`."
         }
         Mode::Ask | Mode::Edit => {
-            " In this mode they only read notebooks. If the user asks to change or run one, suggest McpAgent mode."
+            " In this mode they only read notebooks. If the user asks to change or run one, suggest Agent mode."
         }
     };
     format!("{common}{more}")
