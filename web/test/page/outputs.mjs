@@ -71,6 +71,72 @@ test('tables, formulas, images, JSON and coloured text are rendered', async () =
   assert.equal(await cell(page, 'term').locator('.outputs').textContent(), 'red and plain\n2 of 2')
 })
 
+test('spans, sizes, list numbers and drawings survive sanitizing', async () => {
+  const show = (id, html) => code(id, `from IPython.display import HTML\nHTML(${JSON.stringify(html)})`)
+  const page = await ran(
+    'markup.ipynb',
+    code(
+      'multi',
+      [
+        'import pandas as pd',
+        'rows = pd.MultiIndex.from_product([["a", "b"], [1, 2]], names=["letter", "number"])',
+        'columns = pd.MultiIndex.from_product([["fare"], ["mean", "max"]])',
+        'pd.DataFrame([[1, 2], [3, 4], [5, 6], [7, 8]], index=rows, columns=columns)',
+      ].join('\n'),
+    ),
+    code('plain', 'pd.DataFrame({"n": [1]})'),
+    show('list', '<ol start="7"><li>seven</li></ol>'),
+    show(
+      'drawing',
+      '<svg width="60" height="30" viewBox="0 0 60 30"><rect x="10" y="5" width="40" height="20" fill="teal"/></svg>',
+    ),
+    show(
+      'remote',
+      '<svg width="60" height="30"><rect width="40" height="20" fill="url(https://example.com/a.svg#b)"/></svg>',
+    ),
+  )
+  const table = cell(page, 'multi').locator('.outputs table')
+  assert.equal(await table.locator('th[colspan="2"]').getByText('fare').count(), 1)
+  assert.equal(await table.locator('th[rowspan="2"]').count(), 2)
+  assert.equal(await cell(page, 'plain').locator('thead tr').getAttribute('align'), 'right')
+  assert.equal(await cell(page, 'list').locator('ol').getAttribute('start'), '7')
+  const box = await cell(page, 'drawing').locator('rect').boundingBox()
+  assert.deepEqual([Math.round(box.width), Math.round(box.height)], [40, 20])
+  assert.equal(await cell(page, 'drawing').locator('rect').getAttribute('fill'), 'teal')
+  assert.equal(await cell(page, 'remote').locator('rect').getAttribute('fill'), null)
+  for (const id of ['multi', 'plain', 'list', 'drawing', 'remote'])
+    assert.equal(await cell(page, id).locator('.frame').count(), 0, id)
+})
+
+test('styled markup and leading scripts go into a frame, dark on a dark page', async () => {
+  const show = (id, html) => code(id, `from IPython.display import HTML\nHTML(${JSON.stringify(html)})`)
+  const page = await ran(
+    'styled.ipynb',
+    show(
+      'styler',
+      '<style type="text/css">#T_1_row0 { background-color: teal; }</style><table id="T_1"><tr><td id="T_1_row0">2</td></tr></table>',
+    ),
+    show('inline', '<b style="color: rgb(200, 0, 0)">red</b>'),
+    show('script', '<script>document.body.append("added")</script><b>bold</b>'),
+    show(
+      'gradient',
+      '<svg width="60" height="30"><defs><linearGradient id="g"><stop stop-color="red"/></linearGradient></defs><rect width="60" height="30" fill="url(#g)"/></svg>',
+    ),
+  )
+  const frame = (id) => page.frameLocator(`[data-cell="${id}"] .frame`)
+  const style = (locator, name) => locator.evaluate((element, name) => getComputedStyle(element)[name], name)
+  const most = frame('styler').locator('td').getByText('2', { exact: true })
+  assert.equal(await style(most, 'backgroundColor'), 'rgb(0, 128, 128)')
+  assert.equal(await style(frame('inline').locator('b'), 'color'), 'rgb(200, 0, 0)')
+  await frame('script').getByText('added').waitFor()
+  await frame('gradient').locator('linearGradient#g').waitFor({ state: 'attached' })
+  assert.equal(await style(frame('script').locator('html'), 'backgroundColor'), 'rgb(255, 255, 255)')
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.reload()
+  await frame('script').getByText('added').waitFor()
+  assert.equal(await style(frame('script').locator('html'), 'backgroundColor'), 'rgb(28, 29, 33)')
+})
+
 test('large outputs are folded, with a link to all of them', async () => {
   const page = await ran('long.ipynb', code('long', 'for line in range(60_000): print("line", line)'))
   const output = cell(page, 'long').locator('.outputs')
